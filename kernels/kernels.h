@@ -1,0 +1,78 @@
+/* Local compute kernels behind one table, so that the host's and the GPU's are driven alike. A
+ * kernel set only computes and times: when to stop, statistics and printing are the runner's. */
+#ifndef CB_KERNELS_KERNELS_H
+#define CB_KERNELS_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/error.h"
+
+enum cb_kernel {
+    CB_KERNEL_GEMM,
+    CB_KERNEL_READ,  /* sum of a: 8 bytes per element */
+    CB_KERNEL_WRITE, /* a = c: 8 */
+    CB_KERNEL_COPY,  /* b = a: 16 */
+    CB_KERNEL_TRIAD, /* a = b + c s: 24 (bytes as STREAM counts them: no write-allocate traffic) */
+    CB_KERNEL_COUNT
+};
+
+/* "gemm", "read", ...; the parser returns -1 for an unknown name. */
+const char *cb_kernel_name(enum cb_kernel kernel);
+int cb_kernel_parse(const char *name);
+
+struct cb_kernels_config {
+    const int *cpus;  /* operating-system indices the threads are pinned to, one each */
+    size_t cpu_count; /* 0: do not pin, one thread */
+    uint64_t last_level_cache_bytes; /* of the host; 0 when unknown */
+    uint64_t memory_bytes;           /* at most this much may be allocated by this process */
+    int local_ranks;                 /* processes doing the same on this host at once */
+};
+
+/* What one operation does, known after prepare. */
+struct cb_kernel_work {
+    double flops;        /* per operation; 0 for a memory kernel */
+    double bytes;        /* per operation; 0 for GEMM */
+    uint64_t size_bytes; /* working set */
+    int threads;
+    char variant[32]; /* "OpenBLAS 0.3.21", "non-temporal", "plain" */
+};
+
+struct cb_kernels; /* an opened kernel set, owned by whoever opened it */
+
+struct cb_kernel_ops {
+    const char *name; /* "host", "cuda" */
+
+    /* Opens the set. On error *out is untouched. */
+    int (*open)(const struct cb_kernels_config *config, struct cb_kernels **out,
+                struct cb_error *err);
+
+    /* Whether the set has this kernel in this type; reason (may be NULL) says why not. */
+    int (*supports)(const struct cb_kernels *set, enum cb_kernel kernel, enum cb_dtype dtype,
+                    char *reason, size_t reason_size);
+
+    /* Allocates and fills what a kernel needs, touches every page from the thread that will use it,
+     * and chooses the variant (non-temporal stores where they are faster here). */
+    int (*prepare)(struct cb_kernels *set, enum cb_kernel kernel, enum cb_dtype dtype,
+                   struct cb_kernel_work *work, struct cb_error *err);
+
+    /* Runs operations of the prepared kernel back to back; *elapsed_s is their wall time. */
+    int (*run)(struct cb_kernels *set, int operations, double *elapsed_s, struct cb_error *err);
+
+    /* Checks the result of the last run: *wrong is the number of elements (or, for read, sums) that
+     * are not what arithmetic says. Every element is looked at, for GEMM by a check that every
+     * element of the product enters (Freivalds: C x = A (B x), several x). */
+    int (*verify)(struct cb_kernels *set, uint64_t *wrong, struct cb_error *err);
+
+    void (*release)(struct cb_kernels *set); /* undoes prepare */
+    void (*close)(struct cb_kernels *set);   /* undoes open */
+};
+
+/* The host's kernels: OpenMP and OpenBLAS. Static table, never NULL. float32 and float64. */
+const struct cb_kernel_ops *cb_kernels_host(void);
+
+/* The BLAS library in use ("OpenBLAS 0.3.21 ... Zen"), for doctor and reports. */
+const char *cb_kernels_host_library(char *text, size_t size_bytes);
+
+#endif

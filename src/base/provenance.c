@@ -1,0 +1,27 @@
+#include "base/provenance.h"
+
+#include <string.h>
+
+static const char *const names[] = {
+    [CB_FROM_NOWHERE] = "none",
+    [CB_FROM_MEASURED] = "measured",
+    [CB_FROM_GIVEN] = "given",
+    [CB_FROM_NOMINAL] = "nominal",
+    [CB_FROM_REFERENCE] = "reference",
+    [CB_FROM_ASSUMED] = "assumed",
+    [CB_FROM_EXTRAPOLATED] = "extrapolated",
+};
+_Static_assert(sizeof(names) / sizeof(names[0]) == CB_PROVENANCE_COUNT, "one name per provenance");
+
+const char *cb_provenance_name(enum cb_provenance provenance)
+{
+    return (unsigned)provenance < CB_PROVENANCE_COUNT ? names[provenance] : names[CB_FROM_NOWHERE];
+}
+
+int cb_provenance_parse(const char *name)
+{
+    for (int i = 0; i < CB_PROVENANCE_COUNT; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}

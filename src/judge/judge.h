@@ -1,0 +1,42 @@
+/* From what was measured to what it means: fills a result's verdict and checks. Pure. */
+#ifndef CB_JUDGE_JUDGE_H
+#define CB_JUDGE_JUDGE_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "result/result.h"
+
+/* What the user states about the training; 0 (or CB_SPAN_COUNT) is "not stated". */
+struct cb_workload {
+    double parameters;
+    double communications;
+    enum cb_span span; /* of time_s; CB_SPAN_COUNT when no time was stated */
+    double time_s;
+    double tokens_per_step; /* per rank: compute time then comes from the measured GEMM rate */
+    double bandwidth_bytes_per_s; /* overrides what was measured */
+    double threshold;             /* 0: the documents' 20 % */
+    double nominal_bytes_per_s;   /* what the offer advertises between nodes, one way */
+};
+
+/* Share of the measured GEMM rate that training reaches without network loss: assumed, see
+ * docs/design.md. */
+#define CB_TRAINING_SHARE_OF_GEMM 0.6
+
+/* Fills result->formula, result->workloads and result->checks from its rows and the stated
+ * workload, replacing what they held. With no parameters stated the standard workloads are judged
+ * and the 7B one is the headline. The bandwidth is the measured bus bandwidth of all_reduce over
+ * the widest scope at the gradient's size (parameters x 2 bytes): interpolated between measured
+ * sizes, the largest size's beyond them. The compute time is the stated one, else 6 x parameters x
+ * tokens / (GEMM rate x 0.6). When a part is missing formula.judged stays false and
+ * formula.time_note or bandwidth_note says which. Errors: CB_E_USAGE for a workload that cannot be
+ * (see cb_formula_judge); the result is then unchanged. */
+int cb_judge_result(struct cb_result *result, const struct cb_workload *workload,
+                    struct cb_error *err);
+
+/* The exit status that a judged result deserves: 5 stopped early, else 3 nothing could be measured
+ * or a step failed, else 1 wrong data, else 4 the deciding bandwidth is too noisy to tell, else 1
+ * bottleneck or a check short or in alarm, else 0. */
+int cb_judge_exit_status(const struct cb_result *result);
+
+#endif

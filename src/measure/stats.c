@@ -1,0 +1,1 @@
+extern int cb_placeholder; /* to be written */

@@ -1,0 +1,125 @@
+#include "model/collective.h"
+
+#include <string.h>
+
+enum factor { FACTOR_ONE, FACTOR_OTHERS, FACTOR_TWICE_OTHERS };
+enum share { SHARE_WHOLE, SHARE_BLOCK };
+
+struct op_row {
+    const char *name;
+    enum factor factor;
+    enum share send;
+    enum share receive;
+    bool reduces;
+    bool in_place;
+};
+
+static const struct op_row ops[] = {
+    [CB_OP_ALL_REDUCE] = {"all_reduce", FACTOR_TWICE_OTHERS, SHARE_WHOLE, SHARE_WHOLE, true, true},
+    [CB_OP_ALL_GATHER] = {"all_gather", FACTOR_OTHERS, SHARE_BLOCK, SHARE_WHOLE, false, true},
+    [CB_OP_REDUCE_SCATTER] = {"reduce_scatter", FACTOR_OTHERS, SHARE_WHOLE, SHARE_BLOCK, true,
+                              true},
+    [CB_OP_BROADCAST] = {"broadcast", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false, true},
+    [CB_OP_ALL_TO_ALL] = {"all_to_all", FACTOR_OTHERS, SHARE_WHOLE, SHARE_WHOLE, false, true},
+    [CB_OP_SEND_RECV] = {"send_recv", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false, true},
+};
+_Static_assert(sizeof(ops) / sizeof(ops[0]) == CB_OP_COUNT, "one row per op");
+
+static const char *const redops[] = {[CB_REDOP_SUM] = "sum", [CB_REDOP_MAX] = "max"};
+_Static_assert(sizeof(redops) / sizeof(redops[0]) == CB_REDOP_COUNT, "one name per redop");
+
+static const char *const scopes[] = {
+    [CB_SCOPE_WORLD] = "world",
+    [CB_SCOPE_INTRA_NODE] = "intra_node",
+    [CB_SCOPE_INTER_NODE] = "inter_node",
+};
+_Static_assert(sizeof(scopes) / sizeof(scopes[0]) == CB_SCOPE_COUNT, "one name per scope");
+
+const char *cb_op_name(enum cb_op op)
+{
+    return ops[op].name;
+}
+
+const char *cb_redop_name(enum cb_redop redop)
+{
+    return redops[redop];
+}
+
+const char *cb_scope_name(enum cb_scope scope)
+{
+    return scopes[scope];
+}
+
+int cb_op_parse(const char *name)
+{
+    for (int i = 0; i < CB_OP_COUNT; i++)
+        if (strcmp(name, ops[i].name) == 0)
+            return i;
+    return -1;
+}
+
+int cb_redop_parse(const char *name)
+{
+    for (int i = 0; i < CB_REDOP_COUNT; i++)
+        if (strcmp(name, redops[i]) == 0)
+            return i;
+    return -1;
+}
+
+int cb_scope_parse(const char *name)
+{
+    for (int i = 0; i < CB_SCOPE_COUNT; i++)
+        if (strcmp(name, scopes[i]) == 0)
+            return i;
+    return -1;
+}
+
+bool cb_op_reduces(enum cb_op op)
+{
+    return ops[op].reduces;
+}
+
+bool cb_op_has_in_place(enum cb_op op)
+{
+    return ops[op].in_place;
+}
+
+/* all_to_all sends a block to every rank although both buffers are whole vectors. */
+static bool is_shared_out(enum cb_op op)
+{
+    return ops[op].factor == FACTOR_OTHERS;
+}
+
+uint64_t cb_op_usable_bytes(enum cb_op op, enum cb_dtype dtype, int ranks, uint64_t size_bytes)
+{
+    uint64_t unit_bytes = cb_dtype_size_bytes(dtype);
+    if (is_shared_out(op))
+        unit_bytes *= (uint64_t)ranks;
+    return size_bytes / unit_bytes * unit_bytes;
+}
+
+uint64_t cb_op_send_bytes(enum cb_op op, int ranks, uint64_t size_bytes)
+{
+    return ops[op].send == SHARE_BLOCK ? size_bytes / (uint64_t)ranks : size_bytes;
+}
+
+uint64_t cb_op_receive_bytes(enum cb_op op, int ranks, uint64_t size_bytes)
+{
+    return ops[op].receive == SHARE_BLOCK ? size_bytes / (uint64_t)ranks : size_bytes;
+}
+
+double cb_op_bus_factor(enum cb_op op, int ranks)
+{
+    if (ranks < 2)
+        return 0;
+    double others = (double)(ranks - 1) / ranks;
+    switch (ops[op].factor) {
+    case FACTOR_TWICE_OTHERS:
+        return 2 * others;
+    case FACTOR_OTHERS:
+        return others;
+    case FACTOR_ONE:
+        break;
+    }
+    return 1;
+}

@@ -1,0 +1,156 @@
+/* The one value that every reader shares: what a run found, in base units. Filled by `run`, written
+ * and read back by json.c, rendered by report/, judged by verdict/. Plain data: copying a row is
+ * copying its struct. Field meanings are those of docs/result-schema.md. */
+#ifndef CB_RESULT_RESULT_H
+#define CB_RESULT_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/provenance.h"
+#include "base/vec.h"
+#include "model/collective.h"
+#include "model/criteria.h"
+#include "model/formula.h"
+#include "topology/topo.h"
+
+#define CB_NAME 64
+#define CB_TEXT 256
+
+/* What became of one step. */
+enum cb_status {
+    CB_STATUS_OK,
+    CB_STATUS_NOISY,   /* measured, but the interval did not shrink to its target */
+    CB_STATUS_SKIPPED, /* not done; the reason says why */
+    CB_STATUS_TIMEOUT,
+    CB_STATUS_FAILED,
+    CB_STATUS_WRONG, /* measured, but the data that arrived were wrong */
+    CB_STATUS_COUNT
+};
+
+const char *cb_status_name(enum cb_status status);
+int cb_status_parse(const char *name); /* -1 for an unknown name */
+
+/* True for a row whose numbers may be read: ok or noisy. */
+bool cb_status_is_usable(enum cb_status status);
+
+/* Seconds per operation, over the samples of one step. ci95_relative is half the 95 % confidence
+ * interval of the median over the median; negative when there were too few samples for one. */
+struct cb_time_stats {
+    double median_s, p10_s, p90_s, min_s, max_s;
+    double ci95_relative;
+};
+
+struct cb_setting {
+    char name[CB_NAME];
+    char value[CB_TEXT];
+    char set_by[16]; /* "user", or "commbound" where the program chose it */
+};
+
+struct cb_rank {
+    int rank;
+    int node; /* index into nodes */
+    int local_rank;
+    int threads; /* compute threads it uses for kernels */
+    struct cb_topo_binding binding;
+};
+
+struct cb_collective_row {
+    enum cb_op op;
+    enum cb_scope scope;
+    enum cb_dtype dtype;
+    enum cb_redop redop;
+    int ranks; /* in one group of the scope */
+    uint64_t size_bytes;
+    bool in_place;
+    int samples;
+    int operations_per_sample;
+    struct cb_time_stats time;
+    double alg_bytes_per_s;
+    double bus_bytes_per_s;
+    uint64_t wrong; /* elements that arrived wrong, over all ranks */
+    enum cb_status status;
+    char reason[CB_TEXT];
+};
+
+/* A probe of one link, one way from a to b. */
+struct cb_pair_row {
+    char a[CB_NAME], b[CB_NAME]; /* hosts */
+    double round_trip_s;         /* of an 8-byte message, median */
+    uint64_t size_bytes;         /* message of the bandwidth figure */
+    double bytes_per_s;          /* one way, median */
+    double ci95_relative;        /* of bytes_per_s */
+    enum cb_status status;
+    char reason[CB_TEXT];
+};
+
+struct cb_kernel_row {
+    int rank;
+    char kernel[24]; /* "gemm", "read", "write", "copy", "triad" */
+    enum cb_dtype dtype;
+    char variant[32]; /* how it was done: "non-temporal", "plain", "OpenBLAS 0.3.21" */
+    int threads;
+    uint64_t size_bytes; /* working set */
+    int samples;
+    double flops_per_s; /* one of the two rates is 0 */
+    double bytes_per_s;
+    double ci95_relative;
+    uint64_t wrong;
+    enum cb_status status;
+    char reason[CB_TEXT];
+};
+
+struct cb_message { /* a warning: what is odd, and what to do about it */
+    char code[CB_NAME];
+    char text[CB_TEXT];
+    char hint[CB_TEXT];
+};
+
+struct cb_result {
+    char tool_version[CB_NAME];
+    char build[CB_TEXT]; /* compiler and options that matter, for humans */
+
+    char started_at[CB_NAME];  /* ISO 8601, UTC */
+    char finished_at[CB_NAME]; /* empty until the run is over */
+    bool complete;
+    char stopped_by[CB_NAME]; /* empty, "signal", "time_limit" or "fault" */
+    int rank_count;
+    CB_VEC(struct cb_setting) options;     /* the command line's effective values */
+    CB_VEC(struct cb_setting) environment; /* white-listed variables */
+
+    CB_VEC(struct cb_topo_host) nodes;
+    CB_VEC(struct cb_rank) ranks;
+
+    char transport[CB_NAME];
+    char transport_library[CB_TEXT];
+    char transport_version[CB_NAME];
+    bool simulated;
+
+    CB_VEC(struct cb_collective_row) collectives;
+    CB_VEC(struct cb_pair_row) pairs;
+    CB_VEC(struct cb_kernel_row) kernels;
+    CB_VEC(struct cb_check) checks;
+    struct cb_formula formula;           /* the headline */
+    CB_VEC(struct cb_formula) workloads; /* the standard table, when no workload was given */
+    CB_VEC(struct cb_message) warnings;
+};
+
+/* Makes an empty result; free with fini, which leaves it empty again. */
+void cb_result_init(struct cb_result *result);
+void cb_result_fini(struct cb_result *result);
+
+/* Append a setting or a warning (printf text). Return 0 or CB_E_MEMORY. */
+int cb_result_add_option(struct cb_result *result, const char *name, const char *value);
+int cb_result_add_environment(struct cb_result *result, const char *name, const char *value,
+                              const char *set_by);
+int cb_result_warn(struct cb_result *result, const char *code, const char *hint, const char *format,
+                   ...) __attribute__((format(printf, 4, 5)));
+
+/* The usable row of that op and scope with the largest size (out of place before in place, the same
+ * dtype order as the rows), or NULL. Borrowed. */
+const struct cb_collective_row *cb_result_largest(const struct cb_result *result, enum cb_op op,
+                                                  enum cb_scope scope);
+
+#endif

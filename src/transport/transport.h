@@ -1,0 +1,77 @@
+/* What is measured: one table per transport. A transport moves data and times it; buffers stay
+ * inside, bus factors and statistics outside. */
+#ifndef CB_TRANSPORT_TRANSPORT_H
+#define CB_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/collective.h"
+#include "transport/coordinator.h"
+
+/* What one step does: a collective over the group, or a probe between the two ranks of a pair. */
+enum cb_motion {
+    CB_MOTION_COLLECTIVE,
+    CB_MOTION_PING_PONG, /* rank 0 to 1 and back: one operation is a round trip */
+    CB_MOTION_ONE_WAY    /* rank 0 streams to rank 1, which acknowledges the last of a sample */
+};
+
+struct cb_step {
+    enum cb_motion motion;
+    enum cb_op op; /* of a collective */
+    enum cb_dtype dtype;
+    enum cb_redop redop;
+    uint64_t size_bytes; /* usable: see cb_op_usable_bytes */
+    bool in_place;
+};
+
+struct cb_transport_probe {
+    bool available;
+    char library[128];
+    char version[64];
+    char reason[256]; /* why not available */
+};
+
+struct cb_transport; /* opened on one group, owned by whoever opened it */
+
+struct cb_transport_ops {
+    const char *name; /* "mpi", "nccl" */
+
+    /* Says whether the transport works here; cannot fail and starts nothing. */
+    void (*probe)(struct cb_transport_probe *out);
+
+    /* Opens it on a group, with room for messages of max_bytes. Collective over the group. On error
+     * no rank keeps anything and *out is untouched. */
+    int (*open)(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
+                struct cb_error *err);
+
+    /* Whether the step can be done; the same answer on every rank. reason says why not. */
+    bool (*supports)(const struct cb_transport *transport, const struct cb_step *step, char *reason,
+                     size_t reason_size);
+
+    /* Sets the step that the calls below are about. Local. */
+    int (*prepare)(struct cb_transport *transport, const struct cb_step *step,
+                   struct cb_error *err);
+
+    /* Operations back to back; *elapsed_s is this rank's wall time for all of them. Collective. No
+     * barrier inside. */
+    int (*run)(struct cb_transport *transport, int operations, double *elapsed_s,
+               struct cb_error *err);
+
+    /* One operation on fresh data made from seed, then a look at every element that arrived: *wrong
+     * is how many differ on this rank. Not timed. Collective. */
+    int (*verify)(struct cb_transport *transport, uint64_t seed, uint64_t *wrong,
+                  struct cb_error *err);
+
+    void (*close)(struct cb_transport *transport); /* collective */
+};
+
+/* All transports of this build, best first; *count of them. Static tables. */
+const struct cb_transport_ops *const *cb_transport_list(size_t *count);
+
+/* The transport of that name, or NULL. */
+const struct cb_transport_ops *cb_transport_find(const char *name);
+
+#endif
