@@ -9,21 +9,29 @@
 
 #include "base/error.h"
 
-#define CB_TOPO_NICS 16 /* a node with more keeps the first ones and says how many there were */
+/* A node with more keeps the ones that matter most and says how many there were: the one in use,
+ * RDMA ports, real network interfaces, virtual ones; those that are up before those that are not.
+ */
+#define CB_TOPO_NICS 16
 
 struct cb_topo_nic {
     char name[32]; /* network interface ("eth0") or, for an RDMA port, device and port ("mlx5_0:1")
                     */
-    char kind[24]; /* "Ethernet", "InfiniBand", "RoCE", "virtual Ethernet", "bridge", "other" */
-    char driver[32];            /* kernel driver, empty when unknown */
-    double nominal_bytes_per_s; /* one way, as the driver states it; 0 when unknown, or when a
-                                   virtual driver (veth, virtio, tun, bridge) makes the figure up */
-    double
-        stated_bytes_per_s; /* what the driver states, made up or not; 0 when it states nothing */
-    int mtu_bytes;          /* 0 when unknown */
-    int numa;               /* -1 when unknown, as in virtual machines */
+    char kind[24]; /* "Ethernet", "InfiniBand", "RoCE", "IPoIB", "virtual Ethernet", "bridge",
+                      "bond", "other", ... (the tables of from_sysfs.c) */
+    char driver[32];  /* kernel driver, empty when unknown */
+    char partner[32]; /* the same port's other face: an RDMA port's network interface, and the
+                         other way round; empty when there is none */
+    /* One way, data rate: what the driver states less the coding of the line; 0 when unknown or
+     * down, and when a virtual driver (veth, virtio, tun, bridge) makes the figure up. */
+    double nominal_bytes_per_s;
+    /* What the driver states, made up or not; 0 when it states nothing. */
+    double stated_bytes_per_s;
+    int mtu_bytes; /* 0 when unknown */
+    int numa;      /* -1 when unknown, as in virtual machines */
     bool up;
-    bool used; /* the route to the other hosts of the job leaves through it */
+    bool used;             /* the route to the other hosts of the job leaves through it */
+    bool virtual_function; /* SR-IOV: it shares its port's rate with the other functions */
 };
 
 struct cb_topo_host {
@@ -42,17 +50,17 @@ struct cb_topo_host {
 struct cb_topo_binding {
     int cpus;        /* hardware threads in its affinity mask */
     int cores;       /* cores those belong to */
-    bool bound;      /* the mask is smaller than what the cgroup allows on the host */
+    bool bound;      /* the mask is smaller than what the host, or its cgroup, allows */
     int numa;        /* the NUMA node holding the whole mask; -1 when it spans several */
     char cpuset[64]; /* list form, "0-7,16-23"; "..." at the end when cut */
 };
 
-/* Discovers the calling process's host: hwloc for CPUs, NUMA and caches, sysfs (below sysroot, ""
- * or NULL for the running system) for network interfaces and RDMA ports. Loopback is left out. peer
- * is the name or address of another host of the job, used to mark the interface that the route to
- * it leaves through; NULL or empty marks none. Fields that cannot be found stay 0, -1 or empty: an
- * unreadable NIC is no error. Errors: CB_E_MEASURE when hwloc cannot load at all. Not collective.
- */
+/* Discovers the calling process's host: hwloc for CPUs, NUMA and caches (what the cgroup allows of
+ * them), sysfs and procfs (below sysroot, "" or NULL for the running system) for memory, network
+ * interfaces and RDMA ports. Loopback is left out. peer is the name or address of another host of
+ * the job, used to mark the interface that the route to it leaves through (on the running system
+ * only); NULL or empty marks none. Fields that cannot be found stay 0, -1 or empty: an unreadable
+ * NIC is no error. Errors: CB_E_MEASURE when hwloc cannot load at all. Not collective. */
 int cb_topo_discover_host(const char *sysroot, const char *peer, struct cb_topo_host *host,
                           struct cb_error *err);
 
@@ -66,6 +74,14 @@ int cb_topo_discover_binding(struct cb_topo_binding *binding, struct cb_error *e
  */
 int cb_topo_choose_cpus(int local_rank, int local_ranks, int *cpus, size_t capacity,
                         struct cb_error *err);
+
+/* The same for processes known to have one and the same mask, bound or not (mpirun --bind-to socket
+ * puts several ranks on each socket): the share of the sharer-th of them. */
+int cb_topo_share_cpus(int sharer, int sharers, int *cpus, size_t capacity, struct cb_error *err);
+
+/* Hardware threads that this host, or its cgroup's cpuset, allows; 0 when unknown. A launcher's
+ * binding does not make it smaller. */
+int cb_topo_allowed_cpus(void);
 
 /* The version of the hwloc library in use ("2.9.0"), for doctor. */
 const char *cb_topo_library_version(char *text, size_t size_bytes);
