@@ -1,1 +1,127 @@
-extern int cb_placeholder; /* to be written */
+#include "result/result.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const statuses[] = {
+    [CB_STATUS_OK] = "ok",           [CB_STATUS_NOISY] = "noisy",   [CB_STATUS_SKIPPED] = "skipped",
+    [CB_STATUS_TIMEOUT] = "timeout", [CB_STATUS_FAILED] = "failed", [CB_STATUS_WRONG] = "wrong",
+};
+_Static_assert(sizeof(statuses) / sizeof(statuses[0]) == CB_STATUS_COUNT, "one name per status");
+
+const char *cb_status_name(enum cb_status status)
+{
+    return statuses[status];
+}
+
+int cb_status_parse(const char *name)
+{
+    for (int i = 0; i < CB_STATUS_COUNT; i++)
+        if (strcmp(name, statuses[i]) == 0)
+            return i;
+    return -1;
+}
+
+bool cb_status_is_usable(enum cb_status status)
+{
+    return status == CB_STATUS_OK || status == CB_STATUS_NOISY;
+}
+
+void cb_result_init(struct cb_result *result)
+{
+    memset(result, 0, sizeof(*result));
+}
+
+void cb_result_fini(struct cb_result *result)
+{
+    cb_vec_fini(&result->options);
+    cb_vec_fini(&result->environment);
+    cb_vec_fini(&result->nodes);
+    cb_vec_fini(&result->ranks);
+    cb_vec_fini(&result->collectives);
+    cb_vec_fini(&result->pairs);
+    cb_vec_fini(&result->kernels);
+    cb_vec_fini(&result->checks);
+    cb_vec_fini(&result->workloads);
+    cb_vec_fini(&result->warnings);
+    cb_result_init(result);
+}
+
+/* The setting of that name (as far as a setting keeps it), or NULL. */
+static struct cb_setting *setting_find(struct cb_setting *items, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(items[i].name, name, sizeof(items[i].name) - 1) == 0)
+            return &items[i];
+    return NULL;
+}
+
+static void setting_fill(struct cb_setting *setting, const char *name, const char *value,
+                         const char *set_by)
+{
+    snprintf(setting->name, sizeof(setting->name), "%s", name);
+    snprintf(setting->value, sizeof(setting->value), "%s", value);
+    snprintf(setting->set_by, sizeof(setting->set_by), "%s", set_by);
+}
+
+int cb_result_add_option(struct cb_result *result, const char *name, const char *value)
+{
+    struct cb_setting *setting = setting_find(result->options.items, result->options.count, name);
+    if (!setting)
+        setting = cb_vec_add(&result->options);
+    if (!setting)
+        return CB_E_MEMORY;
+    setting_fill(setting, name, value, "");
+    return 0;
+}
+
+int cb_result_add_environment(struct cb_result *result, const char *name, const char *value,
+                              const char *set_by)
+{
+    struct cb_setting *setting =
+        setting_find(result->environment.items, result->environment.count, name);
+    if (!setting)
+        setting = cb_vec_add(&result->environment);
+    if (!setting)
+        return CB_E_MEMORY;
+    setting_fill(setting, name, value, set_by);
+    return 0;
+}
+
+int cb_result_warn(struct cb_result *result, const char *code, const char *hint, const char *format,
+                   ...)
+{
+    struct cb_message *message = cb_vec_add(&result->warnings);
+    if (!message)
+        return CB_E_MEMORY;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message->text, sizeof(message->text), format, arguments);
+    va_end(arguments);
+    snprintf(message->code, sizeof(message->code), "%s", code);
+    snprintf(message->hint, sizeof(message->hint), "%s", hint ? hint : "");
+    return 0;
+}
+
+/* Whether a is the better stand-in for "the largest": the first row wins a tie. */
+static bool is_larger(const struct cb_collective_row *a, const struct cb_collective_row *b)
+{
+    if (a->size_bytes != b->size_bytes)
+        return a->size_bytes > b->size_bytes;
+    return !a->in_place && b->in_place;
+}
+
+const struct cb_collective_row *cb_result_largest(const struct cb_result *result, enum cb_op op,
+                                                  enum cb_scope scope)
+{
+    const struct cb_collective_row *largest = NULL;
+    for (size_t i = 0; i < result->collectives.count; i++) {
+        const struct cb_collective_row *row = &result->collectives.items[i];
+        if (row->op != op || row->scope != scope || !cb_status_is_usable(row->status))
+            continue;
+        if (!largest || is_larger(row, largest))
+            largest = row;
+    }
+    return largest;
+}

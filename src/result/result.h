@@ -141,7 +141,9 @@ struct cb_result {
 void cb_result_init(struct cb_result *result);
 void cb_result_fini(struct cb_result *result);
 
-/* Append a setting or a warning (printf text). Return 0 or CB_E_MEMORY. */
+/* Append a setting or a warning (printf text); what is too long is cut. A name that is there
+ * already gets the new value, so names are unique; an option's set_by is empty. hint may be NULL.
+ * Return 0 or CB_E_MEMORY. */
 int cb_result_add_option(struct cb_result *result, const char *name, const char *value);
 int cb_result_add_environment(struct cb_result *result, const char *name, const char *value,
                               const char *set_by);
