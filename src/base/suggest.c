@@ -1,1 +1,64 @@
-extern int cb_placeholder; /* to be written */
+#include "base/suggest.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer texts are no typing slips, and the distance table below stays small. */
+#define NAME_LIMIT 64
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static int lower(char c)
+{
+    return tolower((unsigned char)c);
+}
+
+/* Optimal string alignment distance; both texts are shorter than NAME_LIMIT. */
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t rows[3][NAME_LIMIT + 1];
+    size_t *before = rows[0], *previous = rows[1], *current = rows[2];
+    for (size_t j = 0; j <= b_length; j++)
+        previous[j] = before[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        current[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t differs = lower(a[i - 1]) != lower(b[j - 1]);
+            current[j] =
+                smaller(previous[j - 1] + differs, smaller(previous[j] + 1, current[j - 1] + 1));
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]))
+                current[j] = smaller(current[j], before[j - 2] + 1);
+        }
+        size_t *oldest = before;
+        before = previous;
+        previous = current;
+        current = oldest;
+    }
+    return previous[b_length];
+}
+
+const char *cb_suggest(const char *text, const char *const *names, size_t count)
+{
+    const char *nearest = NULL;
+    size_t nearest_distance = 0;
+    size_t length = strlen(text);
+    if (length == 0 || length >= NAME_LIMIT)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t name_length = strlen(names[i]);
+        if (name_length >= NAME_LIMIT)
+            continue;
+        size_t distance = edit_distance(text, length, names[i], name_length);
+        size_t longer = length > name_length ? length : name_length;
+        if (3 * distance > longer || (nearest && distance >= nearest_distance))
+            continue;
+        nearest = names[i];
+        nearest_distance = distance;
+    }
+    return nearest;
+}
