@@ -19,11 +19,13 @@ int cb_cmd_doctor(int argc, char **argv);
 enum cb_cli_outcome { CB_CLI_GO_ON = 0, CB_CLI_SERVED = 1 };
 
 /* Parses a command's options with argp, children included. argv[0] is the command ("run"); help and
- * messages call it "commbound run". An unknown option names the nearest known one, an option
- * without its value is named. Parsers of the argp report a bad value by filling the struct cb_error
- * that is their input's first member (struct cb_cli_input) and returning EINVAL. Returns
- * CB_CLI_GO_ON, CB_CLI_SERVED when --help or --version has been printed to stdout (the command then
- * returns 0), or CB_E_USAGE with err filled. */
+ * messages call it "commbound run". Long options must be spelled out: an abbreviation is an unknown
+ * option, which is answered with the nearest known one; an option without its value and an argument
+ * that no parser took are named. --help (-h) and --version (-V) need not be in the argp. Parsers of
+ * the argp report a bad value by filling the struct cb_error that is their input's first member
+ * (struct cb_cli_input) and returning EINVAL; state->hook holds the address of err, where a child
+ * copies its own on ARGP_KEY_ERROR. Returns CB_CLI_GO_ON, CB_CLI_SERVED when --help or --version
+ * has been printed to stdout (the command then returns 0), or CB_E_USAGE with err filled. */
 int cb_cli_parse(const struct argp *argp, int argc, char **argv, void *input, struct cb_error *err);
 
 /* First member of every argp input, children's inputs included. */
@@ -31,8 +33,8 @@ struct cb_cli_input {
     struct cb_error error;
 };
 
-/* For use in an argp parser: fills the error with "--name VALUE: why" and returns EINVAL.
- * parse_error is what a units parser said. */
+/* For use in an argp parser: fills the error with "--name VALUE: why" (VALUE is left out where the
+ * reason shows it already) and returns EINVAL. parse_error is what a units parser said. */
 int cb_cli_reject(void *input, const char *option, const char *value,
                   const struct cb_error *parse_error);
 
@@ -41,10 +43,15 @@ int cb_cli_reject(void *input, const char *option, const char *value,
  * environment, since MPI may not have started). */
 int cb_cli_fail(const char *command, const struct cb_error *err);
 
+/* Whether this process is the one that speaks: rank 0 under a launcher (its environment says so),
+ * or alone. */
+bool cb_cli_is_first(void);
+
 /* Writes text to a file ("-" or NULL: stdout), atomically for a file. Errors: CB_E_IO. */
 int cb_cli_write(const char *path, const struct cb_strbuf *text, struct cb_error *err);
 
-/* Whether ANSI colours may be used on stdout: a terminal, NO_COLOR unset, TERM not dumb. */
+/* Whether ANSI colours may be used on stdout: a terminal, NO_COLOR unset or empty, TERM set and not
+ * dumb. */
 bool cb_cli_color(void);
 
 #endif
