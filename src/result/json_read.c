@@ -1,1 +1,472 @@
-extern int cb_placeholder; /* to be written */
+#include "result/json.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "result/json_shape.h"
+#include "result/json_text.h"
+
+struct reader {
+    const char *name; /* of the file, for messages */
+    struct cb_result *result;
+    struct cb_error *err;
+};
+
+/* Where in the document the reader is: a chain on the stack, turned into text only for an error. */
+struct place {
+    const struct place *parent;
+    const char *key; /* NULL for an array's element */
+    size_t index;
+};
+
+/* ---- messages ---- */
+
+#define NAME_SHOWN 96 /* bytes of a long file name that a message leaves room for */
+
+/* The end of a path tells the reader more than its beginning. */
+static void format_name(const char *name, char *out, size_t out_size_bytes)
+{
+    size_t length = strlen(name);
+    bool whole = length <= NAME_SHOWN;
+    snprintf(out, out_size_bytes, "%s%s", whole ? "" : "...",
+             whole ? name : name + length - NAME_SHOWN);
+}
+
+static void append_place(const struct place *place, char *out, size_t out_size_bytes)
+{
+    if (!place)
+        return;
+    append_place(place->parent, out, out_size_bytes);
+    size_t used = strlen(out);
+    if (place->key)
+        snprintf(out + used, out_size_bytes - used, "%s%s", used ? "." : "", place->key);
+    else
+        snprintf(out + used, out_size_bytes - used, "[%zu]", place->index);
+}
+
+static int __attribute__((format(printf, 3, 4)))
+fail_at(const struct reader *r, const struct place *place, const char *format, ...)
+{
+    char name[NAME_SHOWN + 4], where[128] = "", what[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    format_name(r->name, name, sizeof(name));
+    append_place(place, where, sizeof(where));
+    return cb_fail(r->err, CB_E_INPUT, "%s: %s%s%s", name, where, where[0] ? ": " : "", what);
+}
+
+static const char *type_name(const json_t *value)
+{
+    static const char *const names[] = {
+        [JSON_OBJECT] = "an object",   [JSON_ARRAY] = "an array",  [JSON_STRING] = "a string",
+        [JSON_INTEGER] = "an integer", [JSON_REAL] = "a fraction", [JSON_TRUE] = "true",
+        [JSON_FALSE] = "false",        [JSON_NULL] = "null",
+    };
+    return names[json_typeof(value)];
+}
+
+static int fail_type(const struct reader *r, const struct place *place, const char *expected,
+                     const json_t *found)
+{
+    return fail_at(r, place, "expected %s, found %s", expected, type_name(found));
+}
+
+/* ---- typed getters: value to memory, or an error at a place ---- */
+
+static int get_int(const struct reader *r, const struct place *place, const json_t *value, int *out)
+{
+    if (!json_is_integer(value))
+        return fail_type(r, place, "an integer", value);
+    json_int_t number = json_integer_value(value);
+    if (number < 0)
+        return fail_at(r, place, "expected at least 0, found %" JSON_INTEGER_FORMAT, number);
+    if (number > INT32_MAX)
+        return fail_at(r, place, "%" JSON_INTEGER_FORMAT " is too large", number);
+    *out = (int)number;
+    return 0;
+}
+
+static int get_uint64(const struct reader *r, const struct place *place, const json_t *value,
+                      uint64_t *out)
+{
+    if (!json_is_integer(value))
+        return fail_type(r, place, "an integer", value);
+    json_int_t number = json_integer_value(value);
+    if (number < 0)
+        return fail_at(r, place, "expected at least 0, found %" JSON_INTEGER_FORMAT, number);
+    *out = (uint64_t)number;
+    return 0;
+}
+
+static int get_real(const struct reader *r, const struct place *place, const json_t *value,
+                    double *out)
+{
+    if (!json_is_number(value))
+        return fail_type(r, place, "a number", value);
+    double number = json_number_value(value);
+    if (number < 0)
+        return fail_at(r, place, "expected at least 0, found %g", number);
+    *out = number;
+    return 0;
+}
+
+static int get_bool(const struct reader *r, const struct place *place, const json_t *value,
+                    bool *out)
+{
+    if (!json_is_boolean(value))
+        return fail_type(r, place, "true or false", value);
+    *out = json_is_true(value);
+    return 0;
+}
+
+static int get_text(const struct reader *r, const struct place *place, const json_t *value,
+                    char *out, size_t out_size_bytes)
+{
+    if (!json_is_string(value))
+        return fail_type(r, place, "a string", value);
+    cb_json_clean(json_string_value(value), json_string_length(value), out, out_size_bytes);
+    return 0;
+}
+
+static int get_name(const struct reader *r, const struct place *place, const json_t *value,
+                    const struct cb_json_names *names, int *out)
+{
+    if (!json_is_string(value))
+        return fail_type(r, place, "a string", value);
+    int parsed = names->parse(json_string_value(value));
+    if (parsed < 0) {
+        char shown[48];
+        get_text(r, place, value, shown, sizeof(shown));
+        return fail_at(r, place, "unknown %s \"%s\"", names->what, shown);
+    }
+    *out = parsed;
+    return 0;
+}
+
+/* ---- the walk over the tables ---- */
+
+static int read_fields(struct reader *r, const struct place *place, const json_t *object,
+                       const struct cb_json_shape *shape, void *row);
+
+static int read_object(struct reader *r, const struct place *place, const json_t *value,
+                       const struct cb_json_shape *shape, void *row)
+{
+    if (!json_is_object(value))
+        return fail_type(r, place, "an object", value);
+    return read_fields(r, place, value, shape, row);
+}
+
+/* Fills count zeroed rows from an array. */
+static int read_items(struct reader *r, const struct place *place, const json_t *array,
+                      const struct cb_json_shape *shape, char *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct place item = {.parent = place, .index = i};
+        int rc =
+            read_object(r, &item, json_array_get(array, i), shape, items + i * shape->size_bytes);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_rows(struct reader *r, const struct place *place, const json_t *array,
+                     const struct cb_json_field *field, char *at)
+{
+    struct cb_json_vec vec = {0};
+    if (!json_is_array(array))
+        return fail_type(r, place, "an array", array);
+    size_t count = json_array_size(array);
+    if (count == 0)
+        return 0;
+    vec.items = calloc(count, field->shape->size_bytes);
+    if (!vec.items)
+        return cb_fail(r->err, CB_E_MEMORY, "no memory for %zu rows of %s", count, field->key);
+    vec.count = vec.capacity = count;
+    memcpy(at, &vec, sizeof(vec)); /* first: whatever goes wrong, fini frees it */
+    return read_items(r, place, array, field->shape, vec.items, count);
+}
+
+static int read_list(struct reader *r, const struct place *place, const json_t *array,
+                     const struct cb_json_field *field, char *row)
+{
+    if (!json_is_array(array))
+        return fail_type(r, place, "an array", array);
+    size_t count = json_array_size(array);
+    if (count > field->capacity)
+        return fail_at(r, place, "%zu entries, at most %zu can be", count, field->capacity);
+    int kept = (int)count;
+    memcpy(row + field->count_offset, &kept, sizeof(kept));
+    return read_items(r, place, array, field->shape, row + field->offset, count);
+}
+
+/* "name": "value", or "name": {"value": ..., "set_by": ...}. */
+static int read_setting(const struct reader *r, const struct place *place, const json_t *value,
+                        struct cb_setting *setting)
+{
+    const json_t *text = value;
+    const json_t *set_by = NULL;
+    if (json_is_object(value)) {
+        text = json_object_get(value, "value");
+        set_by = json_object_get(value, "set_by");
+        if (!text)
+            return fail_at(r, place, "\"value\" is missing");
+    }
+    int rc = get_text(r, place, text, setting->value, sizeof(setting->value));
+    if (rc == 0 && set_by && !json_is_null(set_by))
+        rc = get_text(r, place, set_by, setting->set_by, sizeof(setting->set_by));
+    return rc;
+}
+
+static int read_settings(const struct reader *r, const struct place *place, json_t *object,
+                         char *at)
+{
+    struct cb_json_vec vec = {0};
+    if (!json_is_object(object))
+        return fail_type(r, place, "an object", object);
+    size_t count = json_object_size(object);
+    if (count == 0)
+        return 0;
+    struct cb_setting *settings = calloc(count, sizeof(*settings));
+    if (!settings)
+        return cb_fail(r->err, CB_E_MEMORY, "no memory for %zu settings", count);
+    vec = (struct cb_json_vec){.items = settings, .count = count, .capacity = count};
+    memcpy(at, &vec, sizeof(vec));
+
+    const char *name;
+    json_t *value;
+    size_t i = 0;
+    json_object_foreach(object, name, value)
+    {
+        struct place here = {.parent = place, .key = name};
+        cb_json_clean(name, strlen(name), settings[i].name, sizeof(settings[i].name));
+        int rc = read_setting(r, &here, value, &settings[i++]);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_ranks(struct reader *r, const struct place *place, const json_t *array,
+                      const struct cb_topo_host *node)
+{
+    if (!json_is_array(array))
+        return fail_type(r, place, "an array", array);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        struct place item = {.parent = place, .index = i};
+        struct cb_rank *rank = cb_vec_add(&r->result->ranks);
+        if (!rank)
+            return cb_fail(r->err, CB_E_MEMORY, "no memory for the ranks");
+        rank->node = (int)(node - r->result->nodes.items);
+        int rc = read_object(r, &item, json_array_get(array, i), &cb_json_rank_shape, rank);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* The verdict's formula, or the parts of one that could not be judged. */
+static int read_verdict(struct reader *r, const struct place *verdict, const json_t *object,
+                        struct cb_formula *formula)
+{
+    static const char *const keys[] = {"formula", CB_JSON_NOT_JUDGED};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const json_t *value = object ? json_object_get(object, keys[i]) : NULL;
+        struct place place = {.parent = verdict, .key = keys[i]};
+        if (!value || json_is_null(value))
+            continue;
+        int rc = read_object(r, &place, value, &cb_json_formula_shape, formula);
+        formula->judged = i == 0;
+        return rc;
+    }
+    return 0;
+}
+
+static int read_scalar(const struct reader *r, const struct place *place, const json_t *value,
+                       const struct cb_json_field *field, char *at)
+{
+    int integer = 0;
+    int rc = 0;
+    switch (field->kind) {
+    case CB_JSON_BOOL:
+        return get_bool(r, place, value, (bool *)at);
+    case CB_JSON_INT:
+        return get_int(r, place, value, (int *)at);
+    case CB_JSON_UINT64:
+        return get_uint64(r, place, value, (uint64_t *)at);
+    case CB_JSON_REAL:
+        return get_real(r, place, value, (double *)at);
+    case CB_JSON_TEXT:
+        return get_text(r, place, value, at, field->size_bytes);
+    default: /* an enum, the only scalar left */
+        rc = get_name(r, place, value, field->names, &integer);
+        if (rc == 0)
+            memcpy(at, &integer, sizeof(integer));
+        return rc;
+    }
+}
+
+/* What a field holds when the file says nothing: zero, but for the two rules that say otherwise. */
+static void set_default(const struct cb_json_field *field, char *at)
+{
+    if (field->rules & CB_JSON_TRUE_UNLESS)
+        *(bool *)at = true;
+    if (!(field->rules & CB_JSON_NEGATIVE_NULL))
+        return;
+    if (field->kind == CB_JSON_INT)
+        *(int *)at = -1;
+    else
+        *(double *)at = -1;
+}
+
+static bool may_be_null(const struct cb_json_field *field)
+{
+    return field->is_absent || field->rules & (CB_JSON_ZERO_NULL | CB_JSON_NEGATIVE_NULL);
+}
+
+static int read_value(struct reader *r, const struct place *place, json_t *value,
+                      const struct cb_json_field *field, char *row)
+{
+    char *at = row + field->offset;
+    switch (field->kind) {
+    case CB_JSON_OBJECT:
+        return read_object(r, place, value, field->shape, at);
+    case CB_JSON_ROWS:
+        return read_rows(r, place, value, field, at);
+    case CB_JSON_LIST:
+        return read_list(r, place, value, field, row);
+    case CB_JSON_SETTINGS:
+        return read_settings(r, place, value, at);
+    case CB_JSON_RANKS:
+        return read_ranks(r, place, value, (const void *)row);
+    default:
+        return read_scalar(r, place, value, field, at);
+    }
+}
+
+/* object is NULL for one that the file says is null or leaves out: every field gets its default. */
+static int read_fields(struct reader *r, const struct place *place, const json_t *object,
+                       const struct cb_json_shape *shape, void *row)
+{
+    for (size_t i = 0; i < shape->field_count; i++) {
+        const struct cb_json_field *field = &shape->fields[i];
+        struct place here = {.parent = place, .key = field->key};
+        json_t *value = object ? json_object_get(object, field->key) : NULL;
+        int rc = 0;
+
+        if (field->kind == CB_JSON_DERIVED || field->kind == CB_JSON_DERIVED_TEXT)
+            continue;
+        if (field->kind == CB_JSON_VERDICT) {
+            rc = read_verdict(r, place, object, (void *)((char *)row + field->offset));
+        } else if (!value && object && field->rules & CB_JSON_REQUIRED) {
+            rc = fail_at(r, &here, "missing");
+        } else if (!value || (json_is_null(value) && may_be_null(field))) {
+            if (field->kind == CB_JSON_OBJECT)
+                rc = read_fields(r, &here, NULL, field->shape, (char *)row + field->offset);
+            else
+                set_default(field, (char *)row + field->offset);
+        } else {
+            rc = read_value(r, &here, value, field, row);
+        }
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- the document ---- */
+
+static int check_schema(const struct reader *r, const json_t *root)
+{
+    struct place at_schema = {.key = "schema"};
+    struct place at_version = {.key = "version"};
+    const json_t *schema = json_object_get(root, "schema");
+    const json_t *version = json_object_get(root, "version");
+
+    if (!json_is_object(root))
+        return fail_type(r, NULL, "an object", root);
+    if (!schema)
+        return fail_at(r, &at_schema, "missing: this is no result of commbound");
+    if (!json_is_string(schema))
+        return fail_type(r, &at_schema, "a string", schema);
+    if (strcmp(json_string_value(schema), CB_RESULT_SCHEMA) != 0) {
+        char shown[48];
+        get_text(r, &at_schema, schema, shown, sizeof(shown));
+        return fail_at(r, &at_schema, "expected \"%s\", found \"%s\"", CB_RESULT_SCHEMA, shown);
+    }
+    if (!version)
+        return fail_at(r, &at_version, "missing");
+    if (!json_is_integer(version))
+        return fail_type(r, &at_version, "an integer", version);
+    json_int_t number = json_integer_value(version);
+    if (number < 1)
+        return fail_at(r, &at_version, "there is no version %" JSON_INTEGER_FORMAT, number);
+    if (number > CB_RESULT_SCHEMA_VERSION) {
+        fail_at(r, NULL,
+                "written by a newer commbound: version %" JSON_INTEGER_FORMAT ", this one reads %d",
+                number, CB_RESULT_SCHEMA_VERSION);
+        cb_error_set_hint(r->err, "read it with the commbound that wrote it, or a later one");
+        return CB_E_INPUT;
+    }
+    return 0;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct cb_rank *left = a, *right = b;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* A result keeps its ranks in the order of their numbers. */
+static int sort_ranks(const struct reader *r)
+{
+    struct cb_rank *ranks = r->result->ranks.items;
+    size_t count = r->result->ranks.count;
+    if (count == 0)
+        return 0;
+    qsort(ranks, count, sizeof(*ranks), compare_ranks);
+    for (size_t i = 1; i < count; i++)
+        if (ranks[i].rank == ranks[i - 1].rank)
+            return fail_at(r, NULL, "rank %d stands in cluster.nodes twice", ranks[i].rank);
+    return 0;
+}
+
+static int fail_syntax(const struct reader *r, const json_error_t *error)
+{
+    char name[NAME_SHOWN + 4];
+    bool cut = json_error_code(error) == json_error_premature_end_of_input;
+    format_name(r->name, name, sizeof(name));
+    cb_fail(r->err, CB_E_INPUT, "%s:%d: %s", name, error->line,
+            cut ? "the file ends in the middle of the JSON text" : error->text);
+    if (cut)
+        cb_error_set_hint(r->err, "it was cut short, perhaps by a copy that did not finish");
+    return CB_E_INPUT;
+}
+
+int cb_result_from_json(const char *name, const char *text, size_t length_bytes,
+                        struct cb_result *result, struct cb_error *err)
+{
+    struct reader r = {.name = name, .result = result, .err = err};
+    json_error_t error;
+    int rc;
+
+    json_t *root = json_loadb(text, length_bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        return fail_syntax(&r, &error);
+    rc = check_schema(&r, root);
+    if (rc == 0)
+        rc = read_fields(&r, NULL, root, &cb_json_result_shape, result);
+    if (rc == 0)
+        rc = sort_ranks(&r);
+    if (rc != 0)
+        cb_result_fini(result);
+    json_decref(root);
+    return rc;
+}

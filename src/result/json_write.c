@@ -1,1 +1,365 @@
-extern int cb_placeholder; /* to be written */
+/* Written by hand rather than as a tree of jansson values: numbers in the shortest form that reads
+ * back exactly, one row to a line, and no second copy of a hundred thousand rows in memory each
+ * time a step ends. The reader is jansson; the tests hold the two together. */
+#include "result/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "result/json_shape.h"
+#include "result/json_text.h"
+
+struct writer {
+    const struct cb_result *result;
+    const struct cb_rank **ranks; /* by node, then rank */
+    size_t next_rank;
+    struct cb_strbuf text;
+    int depth;
+    int single_depth; /* above 0: inside something that takes one line */
+    bool started;     /* the open object or array holds something */
+};
+
+/* ---- the emitter ---- */
+
+static void separate(struct writer *w)
+{
+    if (w->started)
+        cb_strbuf_add(&w->text, w->single_depth ? ", " : ",");
+    w->started = true;
+    if (w->single_depth)
+        return;
+    cb_strbuf_add(&w->text, "\n");
+    cb_strbuf_fill(&w->text, ' ', 2 * (size_t)w->depth);
+}
+
+static void open_bracket(struct writer *w, const char *bracket, bool one_line)
+{
+    cb_strbuf_add(&w->text, bracket);
+    w->depth++;
+    w->single_depth += w->single_depth || one_line;
+    w->started = false;
+}
+
+static void close_bracket(struct writer *w, const char *bracket)
+{
+    w->depth--;
+    if (w->single_depth) {
+        w->single_depth--;
+    } else if (w->started) {
+        cb_strbuf_add(&w->text, "\n");
+        cb_strbuf_fill(&w->text, ' ', 2 * (size_t)w->depth);
+    }
+    cb_strbuf_add(&w->text, bracket);
+    w->started = true;
+}
+
+static void put_string(struct writer *w, const char *text, size_t length_bytes)
+{
+    char clean[CB_TEXT];
+    char quoted[2 * CB_TEXT + 2];
+    size_t used = 0;
+
+    cb_json_clean(text, length_bytes, clean, sizeof(clean));
+    quoted[used++] = '"';
+    for (const char *c = clean; *c; c++) { /* a clean text needs no other escapes */
+        if (*c == '"' || *c == '\\')
+            quoted[used++] = '\\';
+        quoted[used++] = *c;
+    }
+    quoted[used++] = '"';
+    quoted[used] = '\0';
+    cb_strbuf_add(&w->text, quoted);
+}
+
+static void put_null(struct writer *w)
+{
+    cb_strbuf_add(&w->text, "null");
+}
+
+static void put_integer(struct writer *w, uint64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof(digits), "%" PRIu64, value < INT64_MAX ? value : INT64_MAX);
+    cb_strbuf_add(&w->text, digits);
+}
+
+/* 15 digits where they are enough, else the 17 that always are; the decimal point of JSON whatever
+ * the locale's is. */
+static void put_real(struct writer *w, double value)
+{
+    char digits[32];
+    if (!isfinite(value)) {
+        put_null(w);
+        return;
+    }
+    if (value == 0)
+        value = 0; /* no negative zero */
+    snprintf(digits, sizeof(digits), "%.15g", value);
+    if (strtod(digits, NULL) != value)
+        snprintf(digits, sizeof(digits), "%.17g", value);
+    char *comma = strchr(digits, ',');
+    if (comma)
+        *comma = '.';
+    cb_strbuf_add(&w->text, digits);
+}
+
+static void put_key(struct writer *w, const char *key)
+{
+    separate(w);
+    cb_strbuf_add(&w->text, "\"");
+    cb_strbuf_add(&w->text, key);
+    cb_strbuf_add(&w->text, "\": ");
+}
+
+/* ---- the walk over the tables ---- */
+
+static void put_fields(struct writer *w, const struct cb_json_shape *shape, const void *row);
+
+static void put_object(struct writer *w, const struct cb_json_shape *shape, const void *row)
+{
+    open_bracket(w, "{", shape->one_line);
+    put_fields(w, shape, row);
+    close_bracket(w, "}");
+}
+
+static void put_rows(struct writer *w, const struct cb_json_shape *shape, const char *items,
+                     size_t count)
+{
+    open_bracket(w, "[", false);
+    for (size_t i = 0; i < count; i++) {
+        separate(w);
+        put_object(w, shape, items + i * shape->size_bytes);
+    }
+    close_bracket(w, "]");
+}
+
+/* Whether an earlier setting has the same name once cleaned: JSON keys are unique. */
+static bool is_repeated(const struct cb_setting *settings, size_t index)
+{
+    char name[CB_NAME], earlier[CB_NAME];
+    cb_json_clean(settings[index].name, CB_NAME, name, sizeof(name));
+    for (size_t i = 0; i < index; i++) {
+        cb_json_clean(settings[i].name, CB_NAME, earlier, sizeof(earlier));
+        if (strcmp(name, earlier) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_settings(struct writer *w, const struct cb_setting *settings, size_t count)
+{
+    open_bracket(w, "{", false);
+    for (size_t i = 0; i < count; i++) {
+        const struct cb_setting *setting = &settings[i];
+        if (is_repeated(settings, i))
+            continue;
+        separate(w);
+        put_string(w, setting->name, CB_NAME);
+        cb_strbuf_add(&w->text, ": ");
+        if (!setting->set_by[0]) {
+            put_string(w, setting->value, CB_TEXT);
+            continue;
+        }
+        open_bracket(w, "{", true);
+        put_key(w, "value");
+        put_string(w, setting->value, CB_TEXT);
+        put_key(w, "set_by");
+        put_string(w, setting->set_by, sizeof(setting->set_by));
+        close_bracket(w, "}");
+    }
+    close_bracket(w, "}");
+}
+
+/* The ranks are sorted by node and nodes are written in order: one pass serves them all. */
+static void put_ranks(struct writer *w, const struct cb_topo_host *node)
+{
+    int index = (int)(node - w->result->nodes.items);
+    size_t count = w->result->ranks.count;
+
+    open_bracket(w, "[", false);
+    while (w->next_rank < count && w->ranks[w->next_rank]->node < index)
+        w->next_rank++;
+    for (; w->next_rank < count && w->ranks[w->next_rank]->node == index; w->next_rank++) {
+        separate(w);
+        put_object(w, &cb_json_rank_shape, w->ranks[w->next_rank]);
+    }
+    close_bracket(w, "]");
+}
+
+/* formula is the judgement, or null while there is none; not_judged then holds its parts. */
+static void put_verdict(struct writer *w, const struct cb_formula *formula)
+{
+    if (formula->judged) {
+        put_object(w, &cb_json_formula_shape, formula);
+        return;
+    }
+    put_null(w);
+    put_key(w, CB_JSON_NOT_JUDGED);
+    put_object(w, &cb_json_formula_shape, formula);
+}
+
+static void put_vec(struct writer *w, const struct cb_json_field *field, const char *at)
+{
+    struct cb_json_vec vec;
+    memcpy(&vec, at, sizeof(vec));
+    if (field->kind == CB_JSON_SETTINGS)
+        put_settings(w, vec.items, vec.count);
+    else
+        put_rows(w, field->shape, vec.items, vec.count);
+}
+
+static void put_list(struct writer *w, const struct cb_json_field *field, const char *row)
+{
+    int count;
+    memcpy(&count, row + field->count_offset, sizeof(count));
+    size_t kept = count < 0 ? 0 : (size_t)count;
+    put_rows(w, field->shape, row + field->offset, kept < field->capacity ? kept : field->capacity);
+}
+
+/* An unknown number is null; a negative one that cannot be is the nearest thing the reader takes.
+ */
+static void put_int(struct writer *w, const struct cb_json_field *field, int value)
+{
+    bool zero_is_null = field->rules & CB_JSON_ZERO_NULL;
+    bool negative_is_null = field->rules & CB_JSON_NEGATIVE_NULL;
+    if ((zero_is_null && value <= 0) || (negative_is_null && value < 0))
+        put_null(w);
+    else
+        put_integer(w, value < 0 ? 0 : (uint64_t)value);
+}
+
+static void put_number(struct writer *w, const struct cb_json_field *field, double value)
+{
+    bool zero_is_null = field->rules & CB_JSON_ZERO_NULL;
+    bool negative_is_null = field->rules & CB_JSON_NEGATIVE_NULL;
+    if ((zero_is_null && value <= 0) || (negative_is_null && value < 0))
+        put_null(w);
+    else
+        put_real(w, value);
+}
+
+static void put_name(struct writer *w, const struct cb_json_field *field, int value)
+{
+    if (value < 0 || value >= field->names->count ||
+        (value == 0 && field->rules & CB_JSON_ZERO_NULL)) {
+        put_null(w);
+        return;
+    }
+    const char *name = field->names->name(value);
+    put_string(w, name, strlen(name));
+}
+
+static void put_value(struct writer *w, const struct cb_json_field *field, const void *row)
+{
+    const char *at = (const char *)row + field->offset;
+    int integer;
+
+    switch (field->kind) {
+    case CB_JSON_BOOL:
+        cb_strbuf_add(&w->text, *(const bool *)at ? "true" : "false");
+        break;
+    case CB_JSON_INT:
+        put_int(w, field, *(const int *)at);
+        break;
+    case CB_JSON_UINT64:
+        if (*(const uint64_t *)at == 0 && field->rules & CB_JSON_ZERO_NULL)
+            put_null(w);
+        else
+            put_integer(w, *(const uint64_t *)at);
+        break;
+    case CB_JSON_REAL:
+        put_number(w, field, *(const double *)at);
+        break;
+    case CB_JSON_TEXT:
+        if (!*at && field->rules & CB_JSON_ZERO_NULL)
+            put_null(w);
+        else
+            put_string(w, at, field->size_bytes);
+        break;
+    case CB_JSON_ENUM:
+        memcpy(&integer, at, sizeof(integer)); /* whatever type the compiler gave the enum */
+        put_name(w, field, integer);
+        break;
+    case CB_JSON_OBJECT:
+        put_object(w, field->shape, at);
+        break;
+    case CB_JSON_ROWS:
+    case CB_JSON_SETTINGS:
+        put_vec(w, field, at);
+        break;
+    case CB_JSON_LIST:
+        put_list(w, field, row);
+        break;
+    case CB_JSON_RANKS:
+        put_ranks(w, row);
+        break;
+    case CB_JSON_VERDICT:
+        put_verdict(w, (const void *)at);
+        break;
+    case CB_JSON_DERIVED:
+        put_real(w, field->derive(row));
+        break;
+    case CB_JSON_DERIVED_TEXT: {
+        const char *text = field->derive_text(row);
+        if (text)
+            put_string(w, text, strlen(text));
+        else
+            put_null(w);
+        break;
+    }
+    }
+}
+
+static void put_fields(struct writer *w, const struct cb_json_shape *shape, const void *row)
+{
+    for (size_t i = 0; i < shape->field_count; i++) {
+        const struct cb_json_field *field = &shape->fields[i];
+        put_key(w, field->key);
+        if (field->is_absent && field->is_absent(row))
+            put_null(w);
+        else
+            put_value(w, field, row);
+    }
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct cb_rank *left = *(const struct cb_rank *const *)a;
+    const struct cb_rank *right = *(const struct cb_rank *const *)b;
+    if (left->node != right->node)
+        return left->node < right->node ? -1 : 1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+int cb_result_to_json(const struct cb_result *result, char **text, struct cb_error *err)
+{
+    struct writer w = {.result = result};
+
+    w.ranks = calloc(result->ranks.count + 1, sizeof(*w.ranks));
+    if (!w.ranks)
+        return cb_fail(err, CB_E_MEMORY, "no memory to write a result of %zu ranks",
+                       result->ranks.count);
+    for (size_t i = 0; i < result->ranks.count; i++)
+        w.ranks[i] = &result->ranks.items[i];
+    qsort(w.ranks, result->ranks.count, sizeof(*w.ranks), compare_ranks);
+
+    open_bracket(&w, "{", false);
+    put_key(&w, "schema");
+    put_string(&w, CB_RESULT_SCHEMA, strlen(CB_RESULT_SCHEMA));
+    put_key(&w, "version");
+    put_integer(&w, CB_RESULT_SCHEMA_VERSION);
+    put_fields(&w, &cb_json_result_shape, result);
+    close_bracket(&w, "}");
+    cb_strbuf_add(&w.text, "\n");
+    free(w.ranks);
+    if (w.text.failed) {
+        cb_strbuf_fini(&w.text);
+        return cb_fail(err, CB_E_MEMORY, "no memory to write the result");
+    }
+    *text = w.text.text;
+    return 0;
+}

@@ -1,0 +1,400 @@
+#include "result/json_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+#define NAMES(object, count)                                                                       \
+    static const char *object##_name(int value)                                                    \
+    {                                                                                              \
+        return cb_##object##_name((enum cb_##object)value);                                        \
+    }                                                                                              \
+    static const struct cb_json_names object##_names = {#object, count, object##_name,             \
+                                                        cb_##object##_parse}
+
+NAMES(op, CB_OP_COUNT);
+NAMES(scope, CB_SCOPE_COUNT);
+NAMES(dtype, CB_DTYPE_COUNT);
+NAMES(redop, CB_REDOP_COUNT);
+NAMES(status, CB_STATUS_COUNT);
+NAMES(check_status, CB_CHECK_STATUS_COUNT);
+NAMES(provenance, CB_PROVENANCE_COUNT);
+NAMES(span, CB_SPAN_COUNT);
+
+/* ---- when a field says nothing ---- */
+
+static bool has_data(enum cb_status status)
+{
+    return cb_status_is_usable(status) || status == CB_STATUS_WRONG;
+}
+
+static bool collective_has_no_redop(const void *row)
+{
+    return !cb_op_reduces(((const struct cb_collective_row *)row)->op);
+}
+
+static bool collective_is_unmeasured(const void *row)
+{
+    return ((const struct cb_collective_row *)row)->time.median_s == 0;
+}
+
+/* "No wrong element" may only be said of data that were looked at. */
+static bool collective_is_unchecked(const void *row)
+{
+    const struct cb_collective_row *collective = row;
+    return collective->wrong == 0 && !has_data(collective->status);
+}
+
+static bool kernel_is_unmeasured(const void *row)
+{
+    const struct cb_kernel_row *kernel = row;
+    return kernel->flops_per_s == 0 && kernel->bytes_per_s == 0;
+}
+
+static bool kernel_is_unchecked(const void *row)
+{
+    const struct cb_kernel_row *kernel = row;
+    return kernel->wrong == 0 && !has_data(kernel->status);
+}
+
+static bool pair_is_unmeasured(const void *row)
+{
+    return ((const struct cb_pair_row *)row)->bytes_per_s == 0;
+}
+
+/* A check that was made may well have found 0; one that was not made has no number. */
+static bool check_has_no_actual(const void *row)
+{
+    const struct cb_check *check = row;
+    return check->actual == 0 && check->status == CB_CHECK_NOT_TESTED;
+}
+
+static bool check_has_no_required(const void *row)
+{
+    const struct cb_check *check = row;
+    return check->required == 0 &&
+           (check->status == CB_CHECK_NOT_TESTED || check->status == CB_CHECK_NO_REFERENCE);
+}
+
+static bool formula_is_unjudged(const void *row)
+{
+    return !((const struct cb_formula *)row)->judged;
+}
+
+static bool formula_has_no_time(const void *row)
+{
+    return ((const struct cb_formula *)row)->time_s == 0;
+}
+
+/* ---- numbers for people ---- */
+
+static double pair_latency_s(const void *row)
+{
+    const struct cb_pair_row *pair = row;
+    return pair->round_trip_s > 0 ? pair->round_trip_s / 2 : NAN;
+}
+
+static double formula_bytes_per_parameter(const void *row)
+{
+    (void)row;
+    return CB_FORMULA_BYTES_PER_PARAMETER;
+}
+
+/* Over the whole training, as communication_s is; a time that includes the communication does not
+ * tell it. */
+static bool formula_knows_compute(const struct cb_formula *formula)
+{
+    return formula->judged && formula->span == CB_SPAN_COMPUTE;
+}
+
+static double formula_compute_s(const void *row)
+{
+    const struct cb_formula *formula = row;
+    return formula_knows_compute(formula) ? formula->time_s * formula->communications : NAN;
+}
+
+static const char *formula_compute_source(const void *row)
+{
+    const struct cb_formula *formula = row;
+    return formula_knows_compute(formula) ? cb_provenance_name(formula->time_source) : NULL;
+}
+
+/* ---- the tables ---- */
+
+#define MEMBER(object, member) ((struct cb_##object *)0)->member
+#define KIND_OF(object, member)                                                                    \
+    _Generic(MEMBER(object, member),                                                               \
+        _Bool: CB_JSON_BOOL,                                                                       \
+        int: CB_JSON_INT,                                                                          \
+        uint64_t: CB_JSON_UINT64,                                                                  \
+        double: CB_JSON_REAL,                                                                      \
+        char *: CB_JSON_TEXT)
+
+#define AT(object, member)                                                                         \
+    .offset = offsetof(struct cb_##object, member), .size_bytes = sizeof(MEMBER(object, member))
+
+/* A plain member, whose kind follows from its type; null under a condition; by name. */
+#define FIELD(object, member, name, how)                                                           \
+    {                                                                                              \
+        .key = name, .kind = KIND_OF(object, member), .rules = (how), AT(object, member)           \
+    }
+#define FIELD_UNLESS(object, member, name, how, condition)                                         \
+    {                                                                                              \
+        .key = name, .kind = KIND_OF(object, member), .rules = (how), AT(object, member),          \
+        .is_absent = (condition)                                                                   \
+    }
+#define NAMED(object, member, name, how, table)                                                    \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_ENUM, .rules = (how), AT(object, member), .names = &(table)   \
+    }
+#define NAMED_UNLESS(object, member, name, how, table, condition)                                  \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_ENUM, .rules = (how), AT(object, member), .names = &(table),  \
+        .is_absent = (condition)                                                                   \
+    }
+#define ROWS(object, member, name, how, row_shape)                                                 \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_ROWS, .rules = (how), AT(object, member),                     \
+        .shape = &(row_shape)                                                                      \
+    }
+#define SETTINGS(object, member, name)                                                             \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_SETTINGS, AT(object, member)                                  \
+    }
+/* Keys that only group fields of the same struct. */
+#define GROUP(name, how, group_shape)                                                              \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_OBJECT, .rules = (how), .shape = &(group_shape)               \
+    }
+#define DERIVED(name, function)                                                                    \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_DERIVED, .derive = (function)                                 \
+    }
+
+#define SHAPE(table, object, single)                                                               \
+    {                                                                                              \
+        .fields = (table), .field_count = sizeof(table) / sizeof((table)[0]),                      \
+        .size_bytes = sizeof(struct cb_##object), .one_line = (single)                             \
+    }
+
+#define ALWAYS CB_JSON_REQUIRED
+#define ZERO CB_JSON_ZERO_NULL
+#define NEGATIVE CB_JSON_NEGATIVE_NULL
+
+static const struct cb_json_field time_fields[] = {
+    FIELD(time_stats, median_s, "median", ALWAYS),
+    FIELD(time_stats, p10_s, "p10", ZERO),
+    FIELD(time_stats, p90_s, "p90", ZERO),
+    FIELD(time_stats, min_s, "min", ZERO),
+    FIELD(time_stats, max_s, "max", ZERO),
+    FIELD(time_stats, ci95_relative, "ci95_relative", NEGATIVE),
+};
+static const struct cb_json_shape time_shape = SHAPE(time_fields, time_stats, true);
+
+static const struct cb_json_field collective_fields[] = {
+    NAMED(collective_row, op, "op", ALWAYS, op_names),
+    NAMED(collective_row, scope, "scope", ALWAYS, scope_names),
+    NAMED(collective_row, dtype, "dtype", ALWAYS, dtype_names),
+    NAMED_UNLESS(collective_row, redop, "redop", 0, redop_names, collective_has_no_redop),
+    FIELD(collective_row, ranks, "ranks", ALWAYS | ZERO),
+    FIELD(collective_row, size_bytes, "bytes", ALWAYS | ZERO),
+    FIELD(collective_row, in_place, "in_place", 0),
+    FIELD(collective_row, samples, "samples", 0),
+    FIELD(collective_row, operations_per_sample, "operations_per_sample", ZERO),
+    {.key = "time_s",
+     .kind = CB_JSON_OBJECT,
+     AT(collective_row, time),
+     .shape = &time_shape,
+     .is_absent = collective_is_unmeasured},
+    FIELD(collective_row, alg_bytes_per_s, "algbw_bytes_per_s", ZERO),
+    FIELD(collective_row, bus_bytes_per_s, "busbw_bytes_per_s", ZERO),
+    FIELD_UNLESS(collective_row, wrong, "wrong", 0, collective_is_unchecked),
+    NAMED(collective_row, status, "status", ALWAYS, status_names),
+    FIELD(collective_row, reason, "reason", ZERO),
+};
+static const struct cb_json_shape collective_shape = SHAPE(collective_fields, collective_row, true);
+
+static const struct cb_json_field pair_fields[] = {
+    FIELD(pair_row, a, "a", ALWAYS),
+    FIELD(pair_row, b, "b", ALWAYS),
+    DERIVED("latency_s", pair_latency_s),
+    FIELD(pair_row, round_trip_s, "round_trip_s", ZERO),
+    FIELD(pair_row, size_bytes, "bytes", ZERO),
+    FIELD(pair_row, bytes_per_s, "bytes_per_s", ZERO),
+    FIELD_UNLESS(pair_row, ci95_relative, "ci95_relative", NEGATIVE, pair_is_unmeasured),
+    NAMED(pair_row, status, "status", ALWAYS, status_names),
+    FIELD(pair_row, reason, "reason", ZERO),
+};
+static const struct cb_json_shape pair_shape = SHAPE(pair_fields, pair_row, true);
+
+static const struct cb_json_field kernel_fields[] = {
+    FIELD(kernel_row, rank, "rank", ALWAYS),
+    FIELD(kernel_row, kernel, "kernel", ALWAYS),
+    NAMED(kernel_row, dtype, "dtype", ALWAYS, dtype_names),
+    FIELD(kernel_row, variant, "variant", ZERO),
+    FIELD(kernel_row, threads, "threads", ZERO),
+    FIELD(kernel_row, size_bytes, "bytes", ZERO),
+    FIELD(kernel_row, samples, "samples", 0),
+    FIELD(kernel_row, flops_per_s, "flops_per_s", ZERO),
+    FIELD(kernel_row, bytes_per_s, "bytes_per_s", ZERO),
+    FIELD_UNLESS(kernel_row, ci95_relative, "ci95_relative", NEGATIVE, kernel_is_unmeasured),
+    FIELD_UNLESS(kernel_row, wrong, "wrong", 0, kernel_is_unchecked),
+    NAMED(kernel_row, status, "status", ALWAYS, status_names),
+    FIELD(kernel_row, reason, "reason", ZERO),
+};
+static const struct cb_json_shape kernel_shape = SHAPE(kernel_fields, kernel_row, true);
+
+static const struct cb_json_field check_fields[] = {
+    FIELD(check, id, "id", ALWAYS),
+    NAMED(check, status, "status", ALWAYS, check_status_names),
+    FIELD_UNLESS(check, actual, "actual", 0, check_has_no_actual),
+    FIELD_UNLESS(check, required, "required", 0, check_has_no_required),
+    FIELD(check, operator_text, "operator", ZERO),
+    FIELD(check, unit, "unit", ZERO),
+    FIELD(check, summary, "summary", ZERO),
+    FIELD(check, remedy, "remedy", ZERO),
+    FIELD(check, source, "source", ZERO),
+};
+static const struct cb_json_shape check_shape = SHAPE(check_fields, check, true);
+
+static const struct cb_json_field message_fields[] = {
+    FIELD(message, code, "code", ALWAYS),
+    FIELD(message, text, "text", ALWAYS),
+    FIELD(message, hint, "hint", ZERO),
+};
+static const struct cb_json_shape message_shape = SHAPE(message_fields, message, true);
+
+static const struct cb_json_field formula_fields[] = {
+    FIELD(formula, judged, "judged", CB_JSON_TRUE_UNLESS),
+    FIELD(formula, workload, "workload", ZERO),
+    FIELD(formula, parameters, "parameters", ALWAYS | ZERO),
+    DERIVED("bytes_per_parameter", formula_bytes_per_parameter),
+    FIELD(formula, communications, "communications", ALWAYS | ZERO),
+    NAMED(formula, communications_source, "communications_source", ZERO, provenance_names),
+    FIELD(formula, bandwidth_bytes_per_s, "bandwidth_bytes_per_s", ALWAYS | ZERO),
+    NAMED(formula, bandwidth_source, "bandwidth_source", ZERO, provenance_names),
+    FIELD(formula, bandwidth_note, "bandwidth_note", ZERO),
+    NAMED_UNLESS(formula, span, "span", 0, span_names, formula_has_no_time),
+    FIELD(formula, time_s, "time_s", ZERO),
+    NAMED(formula, time_source, "time_source", ZERO, provenance_names),
+    FIELD(formula, time_note, "time_note", ZERO),
+    FIELD(formula, tokens_per_step, "tokens_per_step", ZERO),
+    FIELD(formula, bytes_per_step, "bytes_per_step", ZERO),
+    FIELD(formula, communication_s, "communication_s", ALWAYS | ZERO),
+    FIELD(formula, step_communication_s, "step_communication_s", ZERO),
+    DERIVED("compute_s", formula_compute_s),
+    {.key = "compute_source", .kind = CB_JSON_DERIVED_TEXT, .derive_text = formula_compute_source},
+    FIELD(formula, total_s, "total_s", ZERO),
+    FIELD(formula, share, "share", ALWAYS | ZERO),
+    FIELD(formula, threshold, "threshold", ALWAYS | ZERO),
+    FIELD_UNLESS(formula, bottleneck, "bottleneck", ALWAYS, formula_is_unjudged),
+    FIELD_UNLESS(formula, undecided, "undecided", 0, formula_is_unjudged),
+    FIELD(formula, required_bytes_per_s, "required_bytes_per_s", ZERO),
+    FIELD(formula, critical_tokens, "critical_tokens", ZERO),
+};
+const struct cb_json_shape cb_json_formula_shape = SHAPE(formula_fields, formula, false);
+
+static const struct cb_json_field verdict_fields[] = {
+    {.key = "formula", .kind = CB_JSON_VERDICT, AT(result, formula)},
+    ROWS(result, workloads, "workloads", 0, cb_json_formula_shape),
+};
+static const struct cb_json_shape verdict_shape = SHAPE(verdict_fields, result, false);
+
+static const struct cb_json_field nic_fields[] = {
+    FIELD(topo_nic, name, "name", ALWAYS),
+    FIELD(topo_nic, kind, "kind", ZERO),
+    FIELD(topo_nic, driver, "driver", ZERO),
+    FIELD(topo_nic, partner, "partner", ZERO),
+    FIELD(topo_nic, nominal_bytes_per_s, "nominal_bytes_per_s", ZERO),
+    FIELD(topo_nic, stated_bytes_per_s, "stated_bytes_per_s", ZERO),
+    FIELD(topo_nic, mtu_bytes, "mtu_bytes", ZERO),
+    FIELD(topo_nic, numa, "numa", NEGATIVE),
+    FIELD(topo_nic, up, "up", 0),
+    FIELD(topo_nic, used, "used", 0),
+    FIELD(topo_nic, virtual_function, "virtual_function", 0),
+};
+static const struct cb_json_shape nic_shape = SHAPE(nic_fields, topo_nic, true);
+
+static const struct cb_json_field cpu_fields[] = {
+    FIELD(topo_host, cpu_model, "model", ZERO),
+    FIELD(topo_host, sockets, "sockets", ZERO),
+    FIELD(topo_host, cores, "cores", ZERO),
+    FIELD(topo_host, hardware_threads, "hardware_threads", ZERO),
+    FIELD(topo_host, numa_nodes, "numa_nodes", ZERO),
+    FIELD(topo_host, last_level_cache_bytes, "last_level_cache_bytes", ZERO),
+    FIELD(topo_host, memory_bytes, "memory_bytes", ZERO),
+    FIELD(topo_host, available_memory_bytes, "available_memory_bytes", ZERO),
+};
+static const struct cb_json_shape cpu_shape = SHAPE(cpu_fields, topo_host, true);
+
+static const struct cb_json_field rank_fields[] = {
+    FIELD(rank, rank, "rank", ALWAYS),           FIELD(rank, local_rank, "local_rank", 0),
+    FIELD(rank, threads, "threads", ZERO),       FIELD(rank, binding.cpus, "cpus", ZERO),
+    FIELD(rank, binding.cores, "cores", ZERO),   FIELD(rank, binding.bound, "bound", 0),
+    FIELD(rank, binding.numa, "numa", NEGATIVE), FIELD(rank, binding.cpuset, "cpuset", ZERO),
+};
+const struct cb_json_shape cb_json_rank_shape = SHAPE(rank_fields, rank, true);
+
+static const struct cb_json_field node_fields[] = {
+    FIELD(topo_host, name, "host", ALWAYS),
+    {.key = "ranks", .kind = CB_JSON_RANKS, .rules = ALWAYS},
+    GROUP("cpu", 0, cpu_shape),
+    FIELD(topo_host, nics_found, "nics_found", 0),
+    {.key = "nics",
+     .kind = CB_JSON_LIST,
+     AT(topo_host, nics),
+     .count_offset = offsetof(struct cb_topo_host, nic_count),
+     .capacity = CB_TOPO_NICS,
+     .shape = &nic_shape},
+};
+static const struct cb_json_shape node_shape = SHAPE(node_fields, topo_host, false);
+
+static const struct cb_json_field cluster_fields[] = {
+    ROWS(result, nodes, "nodes", ALWAYS, node_shape),
+};
+static const struct cb_json_shape cluster_shape = SHAPE(cluster_fields, result, false);
+
+static const struct cb_json_field transport_fields[] = {
+    FIELD(result, transport, "name", ZERO),
+    FIELD(result, transport_library, "library", ZERO),
+    FIELD(result, transport_version, "version", ZERO),
+    FIELD(result, simulated, "simulated", 0),
+};
+static const struct cb_json_shape transport_shape = SHAPE(transport_fields, result, false);
+
+static const struct cb_json_field build_fields[] = {
+    FIELD(result, build, "summary", ZERO),
+};
+static const struct cb_json_shape build_shape = SHAPE(build_fields, result, true);
+
+static const struct cb_json_field tool_fields[] = {
+    FIELD(result, tool_version, "version", ALWAYS),
+    GROUP("build", 0, build_shape),
+};
+static const struct cb_json_shape tool_shape = SHAPE(tool_fields, result, false);
+
+static const struct cb_json_field run_fields[] = {
+    FIELD(result, started_at, "started_at", ALWAYS | ZERO),
+    FIELD(result, finished_at, "finished_at", ZERO),
+    FIELD(result, complete, "complete", ALWAYS),
+    FIELD(result, stopped_by, "stopped_by", ZERO),
+    FIELD(result, rank_count, "ranks", ALWAYS | ZERO),
+    SETTINGS(result, options, "options"),
+    SETTINGS(result, environment, "environment"),
+};
+static const struct cb_json_shape run_shape = SHAPE(run_fields, result, false);
+
+static const struct cb_json_field result_fields[] = {
+    GROUP("tool", ALWAYS, tool_shape),
+    GROUP("run", ALWAYS, run_shape),
+    GROUP("cluster", ALWAYS, cluster_shape),
+    GROUP("transport", ALWAYS, transport_shape),
+    ROWS(result, collectives, "collectives", ALWAYS, collective_shape),
+    ROWS(result, pairs, "pairs", 0, pair_shape),
+    ROWS(result, kernels, "kernels", 0, kernel_shape),
+    ROWS(result, checks, "checks", 0, check_shape),
+    GROUP("verdict", 0, verdict_shape),
+    ROWS(result, warnings, "warnings", 0, message_shape),
+};
+const struct cb_json_shape cb_json_result_shape = SHAPE(result_fields, result, false);

@@ -1,0 +1,83 @@
+/* How the structs of a result lie in result.json: tables that the writer and the reader both walk,
+ * so that what one writes the other reads. Private to json_write.c and json_read.c. */
+#ifndef CB_RESULT_JSON_SHAPE_H
+#define CB_RESULT_JSON_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "result/result.h"
+
+enum cb_json_kind {
+    CB_JSON_BOOL,
+    CB_JSON_INT,
+    CB_JSON_UINT64,
+    CB_JSON_REAL,     /* double */
+    CB_JSON_TEXT,     /* char[size_bytes] */
+    CB_JSON_ENUM,     /* by name */
+    CB_JSON_OBJECT,   /* an object of its own, whose fields lie at the same or an inner struct */
+    CB_JSON_ROWS,     /* CB_VEC of a struct */
+    CB_JSON_LIST,     /* array inside the struct with its count beside it */
+    CB_JSON_SETTINGS, /* CB_VEC(struct cb_setting) as an object, name to value */
+    CB_JSON_RANKS,    /* the ranks of one node, which a result keeps in one list of all */
+    CB_JSON_VERDICT,  /* the headline formula, under one of two keys */
+    CB_JSON_DERIVED,  /* a number computed for people; never read back */
+    CB_JSON_DERIVED_TEXT,
+};
+
+/* Where the headline's parts stand in the verdict when it could not be judged. */
+#define CB_JSON_NOT_JUDGED "not_judged"
+
+/* Rules of a field; they say what a value that is not there looks like. */
+enum {
+    CB_JSON_REQUIRED = 1,      /* the reader refuses an object without the key */
+    CB_JSON_ZERO_NULL = 2,     /* 0 (or empty text) means unknown: null */
+    CB_JSON_NEGATIVE_NULL = 4, /* below 0 means unknown: null, read back as -1 */
+    CB_JSON_TRUE_UNLESS = 8,   /* a missing flag is true */
+};
+
+struct cb_json_names {
+    const char *what; /* "op", for "unknown op" */
+    int count;
+    const char *(*name)(int value);
+    int (*parse)(const char *name); /* -1 for an unknown name */
+};
+
+struct cb_json_shape;
+
+struct cb_json_field {
+    const char *key;
+    enum cb_json_kind kind;
+    unsigned rules;
+    size_t offset;
+    size_t size_bytes;   /* of a text */
+    size_t count_offset; /* of a list's count */
+    size_t capacity;     /* of a list */
+    const struct cb_json_names *names;
+    const struct cb_json_shape *shape;           /* of an object or a row */
+    bool (*is_absent)(const void *row);          /* null whatever the field holds; may be NULL */
+    double (*derive)(const void *row);           /* NaN is null */
+    const char *(*derive_text)(const void *row); /* NULL is null */
+};
+
+struct cb_json_shape {
+    const struct cb_json_field *fields;
+    size_t field_count;
+    size_t size_bytes; /* of one row */
+    bool one_line;     /* written on one line, everything inside included */
+};
+
+/* Everything but "schema" and "version", over struct cb_result. */
+extern const struct cb_json_shape cb_json_result_shape;
+/* One rank, inside its node, and one judgement: the two that the special kinds need by name. */
+extern const struct cb_json_shape cb_json_rank_shape;
+extern const struct cb_json_shape cb_json_formula_shape;
+
+/* CB_VEC of any type: every one has this layout. Copied in and out, never aliased. */
+struct cb_json_vec {
+    void *items;
+    size_t count;
+    size_t capacity;
+};
+
+#endif
