@@ -39,11 +39,13 @@ enum cb_criterion {
     CB_CRITERION_COUNT
 };
 
-/* Judges actual against the criterion's limit. reference is what a relative limit is taken of (the
- * advertised bandwidth); 0 there gives no_reference. actual <= 0 of a criterion that must be
- * measured gives not_tested with why as its summary. rdma picks the RDMA variant of a limit. Fills
- * every field. Pure. */
+/* Judges actual (byte/s, s, or a number of wrong elements) against the criterion's limit. reference
+ * is what a relative limit is taken of (the advertised bandwidth, byte/s); 0 there gives
+ * no_reference. Nothing measured (actual <= 0; < 0 for a number of elements) gives not_tested. note
+ * is the summary of these two, saying why; otherwise it is appended and says where actual was
+ * found; NULL is "nothing to say". rdma picks the RDMA variant of a limit. Fills every field. Pure.
+ */
 void cb_criterion_judge(enum cb_criterion criterion, double actual, double reference, int rdma,
-                        const char *why, struct cb_check *check);
+                        const char *note, struct cb_check *check);
 
 #endif

@@ -1,1 +1,30 @@
-extern int cb_placeholder; /* to be written */
+#include "reference/workloads.h"
+
+static const char small_batch[] =
+    "assumed: 16 sequences of 1024 tokens per rank and optimizer step, no accumulation";
+static const char middle_batch[] =
+    "assumed: 4 sequences of 1024 tokens per rank and optimizer step, no accumulation";
+static const char one_sequence[] =
+    "assumed: one sequence of 512 tokens per rank and optimizer step, micro-batch 1, no "
+    "accumulation: what memory leaves room for";
+
+static const struct cb_workload_row rows[] = {
+    {"125M full fine-tune", 125e6, 16384, small_batch},
+    {"1.3B full fine-tune", 1.3e9, 4096, middle_batch},
+    {"7B full fine-tune", 7e9, 512, one_sequence},
+    {"13B full fine-tune", 13e9, 512, one_sequence},
+    {"70B full fine-tune", 70e9, 512, one_sequence},
+};
+
+enum { DEFAULT_ROW = 2 };
+
+const struct cb_workload_row *cb_workloads(size_t *count)
+{
+    *count = sizeof(rows) / sizeof(rows[0]);
+    return rows;
+}
+
+const struct cb_workload_row *cb_workload_default(void)
+{
+    return &rows[DEFAULT_ROW];
+}
