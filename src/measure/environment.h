@@ -27,13 +27,13 @@ bool cb_environment_is_recorded(const char *name);
 
 /* The processes of this job on this node as the launcher's variables say (Open MPI's, MPICH's, else
  * Slurm's), or 0 when none says so. Pure. */
-int cb_environment_local_ranks(char *const *environ);
+int cb_environment_local_ranks(char *const *variables);
 
-/* Decides what to set: each default that helps here and that the user has not set. environ is
+/* Decides what to set: each default that helps here and that the user has not set. variables is
  * NULL-terminated; params is the text of Open MPI's parameter files, where the user may have set
  * one too (NULL for none); cpus is how many hardware threads the job may use on this node (0:
  * unknown). Pure. */
-void cb_environment_plan(char *const *environ, const char *params, int cpus,
+void cb_environment_plan(char *const *variables, const char *params, int cpus,
                          struct cb_environment_changes *changes);
 
 /* Plans for this process and sets the variables in its environment. Call before MPI starts and
@@ -41,10 +41,10 @@ void cb_environment_plan(char *const *environ, const char *params, int cpus,
  * cpus as above (see cb_topo_allowed_cpus). Errors: CB_E_MEMORY. */
 int cb_environment_prepare(int cpus, struct cb_environment_changes *changes, struct cb_error *err);
 
-/* Appends the recorded variables of environ to result->environment, sorted by name; set_by is
+/* Appends the recorded ones of variables to result->environment, sorted by name; set_by is
  * "commbound" for those in changes (NULL: none), else "user". Characters that no report should
  * carry are replaced by '?'. Errors: CB_E_MEMORY. */
-int cb_environment_collect(struct cb_result *result, char *const *environ,
+int cb_environment_collect(struct cb_result *result, char *const *variables,
                            const struct cb_environment_changes *changes, struct cb_error *err);
 
 /* Looks up a parameter ("pml") in the text of an Open MPI parameter file ("pml = ^ucx", # starts a
