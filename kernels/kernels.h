@@ -12,9 +12,9 @@
 enum cb_kernel {
     CB_KERNEL_GEMM,
     CB_KERNEL_READ,  /* sum of a: 8 bytes per element */
-    CB_KERNEL_WRITE, /* a = c: 8 */
-    CB_KERNEL_COPY,  /* b = a: 16 */
-    CB_KERNEL_TRIAD, /* a = b + c s: 24 (bytes as STREAM counts them: no write-allocate traffic) */
+    CB_KERNEL_WRITE, /* a = s: 8 */
+    CB_KERNEL_COPY,  /* a = b: 16 */
+    CB_KERNEL_TRIAD, /* a = b + s c: 24 (bytes as STREAM counts them: no write-allocate traffic) */
     CB_KERNEL_COUNT
 };
 
@@ -25,9 +25,9 @@ int cb_kernel_parse(const char *name);
 struct cb_kernels_config {
     const int *cpus;  /* operating-system indices the threads are pinned to, one each */
     size_t cpu_count; /* 0: do not pin, one thread */
-    uint64_t last_level_cache_bytes; /* of the host; 0 when unknown */
-    uint64_t memory_bytes;           /* at most this much may be allocated by this process */
-    int local_ranks;                 /* processes doing the same on this host at once */
+    uint64_t last_level_cache_bytes; /* of the host; 0 when unknown: a size is assumed and said */
+    uint64_t memory_bytes; /* at most this much for the arrays of this process; 0: no limit */
+    int local_ranks;       /* processes doing the same on this host at once */
 };
 
 /* What one operation does, known after prepare. */
@@ -36,7 +36,8 @@ struct cb_kernel_work {
     double bytes;        /* per operation; 0 for GEMM */
     uint64_t size_bytes; /* working set */
     int threads;
-    char variant[32]; /* "OpenBLAS 0.3.21", "non-temporal", "plain" */
+    char variant[32]; /* "OpenBLAS 0.3.21, n=1024", "non-temporal", "plain", and what a reader must
+                         know: "plain, cache assumed", "plain, under 4x cache" */
 };
 
 struct cb_kernels; /* an opened kernel set, owned by whoever opened it */
@@ -44,7 +45,8 @@ struct cb_kernels; /* an opened kernel set, owned by whoever opened it */
 struct cb_kernel_ops {
     const char *name; /* "host", "cuda" */
 
-    /* Opens the set. On error *out is untouched. */
+    /* Opens the set; config is copied. Errors: CB_E_MEMORY, CB_E_MEASURE for a CPU that this
+     * process may not use. On error *out is untouched. */
     int (*open)(const struct cb_kernels_config *config, struct cb_kernels **out,
                 struct cb_error *err);
 
@@ -53,26 +55,30 @@ struct cb_kernel_ops {
                     char *reason, size_t reason_size);
 
     /* Allocates and fills what a kernel needs, touches every page from the thread that will use it,
-     * and chooses the variant (non-temporal stores where they are faster here). */
+     * and chooses the variant (non-temporal stores where they are faster here, which is tried).
+     * From here to release the calling thread is pinned. A kernel prepared before is released.
+     * Errors: CB_E_UNSUPPORTED, CB_E_MEMORY; nothing is then prepared and *work is untouched. */
     int (*prepare)(struct cb_kernels *set, enum cb_kernel kernel, enum cb_dtype dtype,
                    struct cb_kernel_work *work, struct cb_error *err);
 
     /* Runs operations of the prepared kernel back to back; *elapsed_s is their wall time. */
     int (*run)(struct cb_kernels *set, int operations, double *elapsed_s, struct cb_error *err);
 
-    /* Checks the result of the last run: *wrong is the number of elements (or, for read, sums) that
-     * are not what arithmetic says. Every element is looked at, for GEMM by a check that every
-     * element of the product enters (Freivalds: C x = A (B x), several x). */
+    /* Checks the result of the last run: *wrong is the number of elements that are not what
+     * arithmetic says; for read, of threads whose sum is not. Every element is looked at, for GEMM
+     * by a check that every element of the product enters (Freivalds: C x = A (B x), several x): a
+     * wrong row then counts once or more. */
     int (*verify)(struct cb_kernels *set, uint64_t *wrong, struct cb_error *err);
 
-    void (*release)(struct cb_kernels *set); /* undoes prepare */
-    void (*close)(struct cb_kernels *set);   /* undoes open */
+    void (*release)(struct cb_kernels *set); /* undoes prepare; nothing if nothing is prepared */
+    void (*close)(struct cb_kernels *set);   /* undoes open; set may be NULL or still prepared */
 };
 
 /* The host's kernels: OpenMP and OpenBLAS. Static table, never NULL. float32 and float64. */
 const struct cb_kernel_ops *cb_kernels_host(void);
 
-/* The BLAS library in use ("OpenBLAS 0.3.21 ... Zen"), for doctor and reports. */
+/* The BLAS library in use, its threads and the core it runs code for ("OpenBLAS 0.3.21, OpenMP, for
+ * Zen"), for doctor and reports. Returns text. */
 const char *cb_kernels_host_library(char *text, size_t size_bytes);
 
 #endif
