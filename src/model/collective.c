@@ -11,17 +11,15 @@ struct op_row {
     enum share send;
     enum share receive;
     bool reduces;
-    bool in_place;
 };
 
 static const struct op_row ops[] = {
-    [CB_OP_ALL_REDUCE] = {"all_reduce", FACTOR_TWICE_OTHERS, SHARE_WHOLE, SHARE_WHOLE, true, true},
-    [CB_OP_ALL_GATHER] = {"all_gather", FACTOR_OTHERS, SHARE_BLOCK, SHARE_WHOLE, false, true},
-    [CB_OP_REDUCE_SCATTER] = {"reduce_scatter", FACTOR_OTHERS, SHARE_WHOLE, SHARE_BLOCK, true,
-                              true},
-    [CB_OP_BROADCAST] = {"broadcast", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false, true},
-    [CB_OP_ALL_TO_ALL] = {"all_to_all", FACTOR_OTHERS, SHARE_WHOLE, SHARE_WHOLE, false, true},
-    [CB_OP_SEND_RECV] = {"send_recv", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false, true},
+    [CB_OP_ALL_REDUCE] = {"all_reduce", FACTOR_TWICE_OTHERS, SHARE_WHOLE, SHARE_WHOLE, true},
+    [CB_OP_ALL_GATHER] = {"all_gather", FACTOR_OTHERS, SHARE_BLOCK, SHARE_WHOLE, false},
+    [CB_OP_REDUCE_SCATTER] = {"reduce_scatter", FACTOR_OTHERS, SHARE_WHOLE, SHARE_BLOCK, true},
+    [CB_OP_BROADCAST] = {"broadcast", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false},
+    [CB_OP_ALL_TO_ALL] = {"all_to_all", FACTOR_OTHERS, SHARE_WHOLE, SHARE_WHOLE, false},
+    [CB_OP_SEND_RECV] = {"send_recv", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false},
 };
 _Static_assert(sizeof(ops) / sizeof(ops[0]) == CB_OP_COUNT, "one row per op");
 
@@ -77,11 +75,6 @@ int cb_scope_parse(const char *name)
 bool cb_op_reduces(enum cb_op op)
 {
     return ops[op].reduces;
-}
-
-bool cb_op_has_in_place(enum cb_op op)
-{
-    return ops[op].in_place;
 }
 
 /* all_to_all sends a block to every rank although both buffers are whole vectors. */

@@ -34,9 +34,8 @@ int cb_op_parse(const char *name);
 int cb_redop_parse(const char *name);
 int cb_scope_parse(const char *name);
 
-/* Whether the op combines values (and so needs a redop), and whether an in-place form exists. */
+/* Whether the op combines values (and so needs a redop). */
 bool cb_op_reduces(enum cb_op op);
-bool cb_op_has_in_place(enum cb_op op);
 
 /* The size of a message, as nccl-tests defines it, is the larger of a rank's send and receive
  * buffer: the whole vector for all_reduce and broadcast, the gathered vector for all_gather, the

@@ -1,1 +1,20 @@
-extern int cb_placeholder; /* to be written */
+#include <string.h>
+
+#include "transport/mpi_transport.h"
+#include "transport/transport.h"
+
+static const struct cb_transport_ops *const transports[] = {&cb_transport_mpi};
+
+const struct cb_transport_ops *const *cb_transport_list(size_t *count)
+{
+    *count = sizeof(transports) / sizeof(transports[0]);
+    return transports;
+}
+
+const struct cb_transport_ops *cb_transport_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++)
+        if (strcmp(transports[i]->name, name) == 0)
+            return transports[i];
+    return NULL;
+}

@@ -1,0 +1,9 @@
+/* MPI on host memory, for the registry. */
+#ifndef CB_TRANSPORT_MPI_TRANSPORT_H
+#define CB_TRANSPORT_MPI_TRANSPORT_H
+
+#include "transport/transport.h"
+
+extern const struct cb_transport_ops cb_transport_mpi;
+
+#endif
