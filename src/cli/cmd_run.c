@@ -1,1 +1,344 @@
-extern int cb_placeholder; /* to be written */
+/* `commbound run`: measure, judge, report. */
+#define _GNU_SOURCE /* environ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/build.h"
+#include "cli/cli.h"
+#include "cli/run_options.h"
+#include "judge/judge.h"
+#include "kernels/kernels.h"
+#include "measure/environment.h"
+#include "measure/runner.h"
+#include "measure/stop.h"
+#include "measure/survey.h"
+#include "report/report.h"
+#include "result/json.h"
+#include "topology/topo.h"
+
+enum { EXIT_UNMEASURED = 3, EXIT_STOPPED = 5 };
+
+/* result.json and who may write it: the main thread after each step, the signal thread once. */
+struct output {
+    char path[sizeof(((struct cb_run_options *)0)->out) + 16];
+    pthread_mutex_t lock;
+    bool is_open; /* this process is rank 0, and the file is there */
+    double last_save_s, last_save_cost_s;
+};
+
+struct run {
+    struct cb_run_options options;
+    struct cb_coordinator coordinator;
+    struct cb_environment_changes changes;
+    struct cb_stop stop;
+    struct cb_survey survey;
+    struct cb_plan plan;
+    struct cb_result result;
+    struct output output;
+    char last_stage[96];
+};
+
+/* ---- result.json ---- */
+
+/* A large job's file takes a while to write: never spend more than a twentieth of the time on it.
+ */
+static int save_after_step(void *arg, struct cb_error *err)
+{
+    const double cheap_s = 0.05, most_share = 0.05;
+    struct run *run = arg;
+    struct output *output = &run->output;
+    double now_s = cb_clock_now_s();
+    bool is_cheap = output->last_save_cost_s < cheap_s;
+    if (!is_cheap && now_s - output->last_save_s < output->last_save_cost_s / most_share)
+        return CB_OK;
+    pthread_mutex_lock(&output->lock);
+    int rc = cb_result_save(output->path, &run->result, err);
+    pthread_mutex_unlock(&output->lock);
+    output->last_save_s = cb_clock_now_s();
+    output->last_save_cost_s = output->last_save_s - now_s;
+    return rc;
+}
+
+/* Marks what is on disk, which holds every finished step, as stopped. The rank itself may be deep
+ * inside an operation, and the launcher kills it soon: so this reads the file instead of the main
+ * thread's data. */
+static void mark_stopped(struct output *output, const char *stopped_by)
+{
+    struct cb_result saved;
+    struct cb_error err;
+    cb_result_init(&saved);
+    pthread_mutex_lock(&output->lock);
+    if (output->is_open && cb_result_load(output->path, &saved, &err) == CB_OK && !saved.complete) {
+        snprintf(saved.stopped_by, sizeof(saved.stopped_by), "%s", stopped_by);
+        cb_result_save(output->path, &saved, &err);
+    }
+    pthread_mutex_unlock(&output->lock);
+    cb_result_fini(&saved);
+}
+
+static void on_signal(void *arg, int signal_number)
+{
+    struct run *run = arg;
+    (void)signal_number;
+    mark_stopped(&run->output, "signal");
+}
+
+/* Nothing has moved for long: a rank or a link is gone, and no MPI call will come back to say so.
+ */
+static void on_hang(void *arg)
+{
+    struct run *run = arg;
+    char limit[CB_UNIT_TEXT];
+    if (!run->output.is_open)
+        return;
+    mark_stopped(&run->output, "fault");
+    fprintf(stderr,
+            "commbound run: nothing moved for %s during %s: a rank or a link is gone; what was "
+            "measured is in %s\n",
+            cb_format_time(limit, run->options.hang_limit_s), run->last_stage, run->output.path);
+    _exit(EXIT_STOPPED);
+}
+
+static int open_output(struct run *run, struct cb_error *err)
+{
+    struct output *output = &run->output;
+    const char *folder = run->options.out;
+    if (mkdir(folder, 0777) && errno != EEXIST) {
+        cb_fail(err, CB_E_IO, "--out %s: cannot make the folder", folder);
+        cb_error_set_detail(err, "%s", strerror(errno));
+        return CB_E_IO;
+    }
+    snprintf(output->path, sizeof(output->path), "%s/result.json", folder);
+    int rc = cb_result_save(output->path, &run->result, err);
+    output->is_open = rc == CB_OK;
+    output->last_save_s = cb_clock_now_s();
+    return rc;
+}
+
+/* ---- progress ---- */
+
+static void show_progress(void *arg, const struct cb_progress *progress)
+{
+    struct run *run = arg;
+    char remaining[CB_UNIT_TEXT];
+    bool is_new_stage = strcmp(run->last_stage, progress->stage) != 0;
+    snprintf(run->last_stage, sizeof(run->last_stage), "%s", progress->stage);
+    if (run->options.quiet)
+        return;
+    cb_format_time(remaining, progress->remaining_s);
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K[%zu/%zu] %s, about %s left", progress->step, progress->steps,
+                progress->what, remaining);
+    else if (is_new_stage)
+        fprintf(stderr, "[%zu/%zu] %s, about %s left\n", progress->step, progress->steps,
+                progress->stage, remaining);
+    fflush(stderr);
+}
+
+static void end_progress(const struct run *run)
+{
+    if (!run->options.quiet && run->last_stage[0] && isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- the phases ---- */
+
+static int describe(struct run *run, const struct cb_transport_ops *transport, struct cb_error *err)
+{
+    struct cb_result *result = &run->result;
+    struct cb_transport_probe probe;
+    transport->probe(&probe);
+    snprintf(result->tool_version, sizeof(result->tool_version), "%s", CB_VERSION);
+    snprintf(result->build, sizeof(result->build), "%s", CB_BUILD);
+    snprintf(result->transport, sizeof(result->transport), "%s", transport->name);
+    snprintf(result->transport_library, sizeof(result->transport_library), "%s", probe.library);
+    snprintf(result->transport_version, sizeof(result->transport_version), "%s", probe.version);
+    cb_clock_utc(result->started_at, sizeof(result->started_at));
+    result->rank_count = run->coordinator.size;
+    if (cb_run_options_record(&run->options, result))
+        return cb_fail(err, CB_E_MEMORY, "no memory for the result");
+    for (size_t i = 0; i < run->changes.count; i++)
+        cb_result_warn(result, "environment.set", "set the variable yourself to have it otherwise",
+                       "commbound set %s=%s: %s", run->changes.items[i].name,
+                       run->changes.items[i].value, run->changes.items[i].reason);
+    return cb_environment_collect(result, environ, &run->changes, err);
+}
+
+/* Buffers for send and receive must fit beside those of the node's other ranks. */
+static void fit_messages(struct run *run)
+{
+    struct cb_plan_request *request = &run->options.request;
+    uint64_t wanted = request->max_bytes;
+    while (request->max_bytes > request->min_bytes &&
+           request->max_bytes > run->survey.least_memory_per_rank_bytes / 2)
+        request->max_bytes /= 2;
+    if (request->max_bytes < request->min_bytes)
+        request->max_bytes = request->min_bytes;
+    if (request->max_bytes == wanted || run->coordinator.rank != 0)
+        return;
+    char before[CB_UNIT_TEXT], after[CB_UNIT_TEXT];
+    cb_result_warn(
+        &run->result, "memory.max_bytes_lowered",
+        "start fewer ranks per node, or lower --max-bytes",
+        "the largest message was lowered from %s to %s: half of the free memory of a node "
+        "must hold two buffers per rank",
+        cb_format_bytes(before, wanted), cb_format_bytes(after, request->max_bytes));
+}
+
+static int make_plan(struct run *run, struct cb_error *err)
+{
+    struct cb_plan_request *request = &run->options.request;
+    fit_messages(run);
+    request->ranks = run->coordinator.size;
+    request->nodes = run->coordinator.node_count;
+    request->smallest_node = run->survey.smallest_node;
+    request->largest_node = run->survey.largest_node;
+    int rc = cb_plan_build(request, &run->plan, err);
+    return cb_group_agree(run->coordinator.world, rc, err);
+}
+
+static int measure(struct run *run, const struct cb_transport_ops *transport, struct cb_error *err)
+{
+    const struct cb_runner_config config = {
+        .coordinator = &run->coordinator,
+        .transport = transport,
+        .kernels = cb_kernels_host(),
+        .kernels_config = {.cpus = run->survey.cpus,
+                           .cpu_count = run->survey.cpu_count,
+                           .last_level_cache_bytes = run->survey.last_level_cache_bytes,
+                           .memory_bytes = run->survey.memory_per_rank_bytes,
+                           .local_ranks = run->coordinator.local_size},
+        .time_box_s = run->options.time_box_s,
+        .time_limit_s = run->options.time_limit_s,
+        .target_relative = run->options.target_relative,
+        .seed = run->options.seed,
+        .stop = &run->stop,
+        .hooks = {.progress = show_progress, .save = save_after_step, .arg = run},
+    };
+    int rc = cb_runner_run(&config, &run->plan, &run->result, err);
+    end_progress(run);
+    return rc;
+}
+
+/* Everything up to the verdict, on every rank. *measured tells whether there is something to
+ * report. */
+static int run_job(struct run *run, bool *measured, struct cb_error *err)
+{
+    const char *name = strcmp(run->options.transport, "auto") ? run->options.transport : "mpi";
+    const struct cb_transport_ops *transport = cb_transport_find(name);
+    int rc = cb_survey_run(&run->coordinator, &run->survey, &run->result, err);
+    if (rc)
+        return rc;
+    if (run->coordinator.rank == 0) {
+        rc = describe(run, transport, err);
+        if (!rc)
+            rc = open_output(run, err);
+    }
+    rc = cb_group_agree(run->coordinator.world, rc, err);
+    if (!rc)
+        rc = make_plan(run, err);
+    if (rc)
+        return rc;
+    *measured = true;
+    return measure(run, transport, err);
+}
+
+static int print_report(const struct run *run, struct cb_error *err)
+{
+    struct cb_strbuf text = {0};
+    const struct cb_report_options options = {.result_path = run->output.path,
+                                              .color = cb_cli_color()};
+    int rc = cb_report_render(&run->result, run->options.format, &options, &text, err);
+    if (!rc)
+        rc = cb_cli_write(NULL, &text, err);
+    cb_strbuf_fini(&text);
+    return rc;
+}
+
+/* Rank 0 alone: verdict, result.json, report. Returns the exit status. A fault that ended the
+ * measuring does not lose what came before it. */
+static int conclude(struct run *run, const struct cb_error *fault)
+{
+    struct cb_result *result = &run->result;
+    struct cb_error err;
+    cb_clock_utc(result->finished_at, sizeof(result->finished_at));
+    if (fault->code) {
+        result->complete = false;
+        snprintf(result->stopped_by, sizeof(result->stopped_by), "fault");
+        cb_result_warn(result, "fault", fault->hint, "%s %s", fault->what, fault->detail);
+    }
+    int rc = cb_judge_result(result, &run->options.workload.workload, &err);
+    if (!rc) {
+        pthread_mutex_lock(&run->output.lock);
+        rc = cb_result_save(run->output.path, result, &err);
+        pthread_mutex_unlock(&run->output.lock);
+    }
+    struct cb_error unsaved = {0};
+    if (rc)
+        unsaved = err;
+    /* The report comes even when the file could not be written: it is then all there is. */
+    int printed = print_report(run, &err);
+    if (fault->code)
+        cb_cli_fail("run", fault);
+    if (unsaved.code)
+        return cb_cli_fail("run", &unsaved);
+    if (printed)
+        return cb_cli_fail("run", &err);
+    int status = cb_judge_exit_status(result);
+    return status == 1 && run->options.exit_zero ? 0 : status;
+}
+
+int cb_cmd_run(int argc, char **argv)
+{
+    struct run *run = calloc(1, sizeof(*run));
+    struct cb_error err;
+    cb_error_clear(&err);
+    if (!run) {
+        cb_fail(&err, CB_E_MEMORY, "no memory");
+        return cb_cli_fail("run", &err);
+    }
+    int status = EXIT_UNMEASURED;
+    pthread_mutex_init(&run->output.lock, NULL);
+    cb_result_init(&run->result);
+    int rc = cb_run_options_parse(argc, argv, &run->options, &err);
+    if (rc) {
+        status = rc == CB_CLI_SERVED ? 0 : cb_cli_fail("run", &err);
+        goto free_run;
+    }
+    const struct cb_stop_hooks hooks = {.on_signal = on_signal, .on_hang = on_hang, .arg = run};
+    rc = cb_environment_prepare(cb_topo_allowed_cpus(), &run->changes, &err);
+    if (!rc)
+        rc = cb_stop_init(&run->stop, run->options.hang_limit_s, &hooks, &err);
+    if (rc) {
+        status = cb_cli_fail("run", &err);
+        goto free_run;
+    }
+    rc = cb_coordinator_start(&run->coordinator, &err);
+    if (rc) {
+        status = cb_cli_fail("run", &err);
+        goto stop_thread;
+    }
+    bool measured = false;
+    rc = run_job(run, &measured, &err);
+    if (!measured)
+        status = cb_cli_fail("run", &err);
+    else
+        status = run->coordinator.rank == 0 ? conclude(run, &err) : 0;
+    cb_coordinator_stop(&run->coordinator);
+
+stop_thread:
+    cb_stop_fini(&run->stop);
+free_run:
+    cb_plan_fini(&run->plan);
+    cb_result_fini(&run->result);
+    pthread_mutex_destroy(&run->output.lock);
+    free(run);
+    return status;
+}

@@ -1,0 +1,222 @@
+#include "measure/survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+enum { HOST_NAME_BYTES = 64 };
+
+/* Each node's first rank learns the name of the next node's host, whose route tells which interface
+ * the job leaves through. Collective over the leaders. */
+static int find_peer(const struct cb_coordinator *c, char peer[HOST_NAME_BYTES],
+                     struct cb_error *err)
+{
+    char mine[HOST_NAME_BYTES] = "";
+    char(*names)[HOST_NAME_BYTES] = calloc((size_t)c->node_count, sizeof(*names));
+    if (!names)
+        return cb_fail(err, CB_E_MEMORY, "no memory for %d host names", c->node_count);
+    gethostname(mine, sizeof(mine) - 1);
+    int rc = cb_group_gather(c->leaders, mine, sizeof(mine), names, err);
+    if (!rc)
+        rc = cb_group_broadcast(c->leaders, names, (size_t)c->node_count * sizeof(*names), err);
+    peer[0] = '\0';
+    if (!rc && c->node_count > 1)
+        memcpy(peer, names[(c->node + 1) % c->node_count], HOST_NAME_BYTES);
+    free(names);
+    return rc;
+}
+
+/* Processes with one and the same mask share its cores out. Collective over the node. */
+static int choose_cpus(const struct cb_coordinator *c, const struct cb_topo_binding *binding,
+                       struct cb_survey *survey, struct cb_error *err)
+{
+    struct cb_topo_binding *all = calloc((size_t)c->local_size, sizeof(*all));
+    if (!all)
+        return cb_fail(err, CB_E_MEMORY, "no memory for %d bindings", c->local_size);
+    int sharer = 0, sharers = 0;
+    int rc = cb_group_gather(c->node_group, binding, sizeof(*binding), all, err);
+    if (!rc)
+        rc = cb_group_broadcast(c->node_group, all, (size_t)c->local_size * sizeof(*all), err);
+    for (int i = 0; i < c->local_size; i++) {
+        bool is_same = strcmp(all[i].cpuset, binding->cpuset) == 0;
+        sharer += is_same && i < c->local_rank;
+        sharers += is_same;
+    }
+    free(all);
+    if (rc)
+        return rc;
+    int found = cb_topo_share_cpus(sharer, sharers, survey->cpus, CB_SURVEY_CPUS, err);
+    if (found < 0)
+        return found;
+    survey->cpu_count = (size_t)found;
+    return CB_OK;
+}
+
+static int survey_host(const struct cb_coordinator *c, struct cb_topo_host *host,
+                       struct cb_error *err)
+{
+    char peer[HOST_NAME_BYTES] = "";
+    int rc = CB_OK;
+    memset(host, 0, sizeof(*host));
+    if (c->leaders) {
+        rc = find_peer(c, peer, err);
+        if (!rc)
+            rc = cb_topo_discover_host(NULL, peer, host, err);
+    }
+    rc = cb_group_agree(c->world, rc, err);
+    return rc ? rc : cb_group_broadcast(c->node_group, host, sizeof(*host), err);
+}
+
+static int gather_nodes(const struct cb_coordinator *c, const struct cb_topo_host *host,
+                        struct cb_result *result, struct cb_error *err)
+{
+    struct cb_topo_host *all = NULL;
+    if (!c->leaders)
+        return CB_OK;
+    if (c->rank == 0) {
+        all = calloc((size_t)c->node_count, sizeof(*all));
+        if (!all)
+            return cb_fail(err, CB_E_MEMORY, "no memory for %d hosts", c->node_count);
+    }
+    int rc = cb_group_gather(c->leaders, host, sizeof(*host), all, err);
+    for (int i = 0; all && !rc && i < c->node_count; i++) {
+        struct cb_topo_host *place = cb_vec_add(&result->nodes);
+        if (place)
+            *place = all[i];
+        else
+            rc = cb_fail(err, CB_E_MEMORY, "no memory for a host");
+    }
+    free(all);
+    return rc;
+}
+
+static int gather_ranks(const struct cb_coordinator *c, const struct cb_rank *mine,
+                        struct cb_result *result, struct cb_error *err)
+{
+    struct cb_rank *all = NULL;
+    if (c->rank == 0) {
+        all = calloc((size_t)c->size, sizeof(*all));
+        if (!all)
+            return cb_fail(err, CB_E_MEMORY, "no memory for %d ranks", c->size);
+    }
+    int rc = cb_group_gather(c->world, mine, sizeof(*mine), all, err);
+    for (int i = 0; all && !rc && i < c->size; i++) {
+        struct cb_rank *place = cb_vec_add(&result->ranks);
+        if (place)
+            *place = all[i];
+        else
+            rc = cb_fail(err, CB_E_MEMORY, "no memory for a rank");
+    }
+    free(all);
+    return rc;
+}
+
+static int share_limits(const struct cb_coordinator *c, const struct cb_topo_host *host,
+                        struct cb_survey *survey, struct cb_error *err)
+{
+    survey->memory_per_rank_bytes =
+        host->available_memory_bytes / 2 / (uint64_t)(c->local_size ? c->local_size : 1);
+    survey->last_level_cache_bytes = host->last_level_cache_bytes;
+    double limits[3] = {-(double)survey->memory_per_rank_bytes, -(double)c->local_size,
+                        (double)c->local_size};
+    int rc = cb_group_max(c->world, limits, 3, err);
+    if (rc)
+        return rc;
+    survey->least_memory_per_rank_bytes = (uint64_t)-limits[0];
+    survey->smallest_node = (int)-limits[1];
+    survey->largest_node = (int)limits[2];
+    return CB_OK;
+}
+
+/* ---- what is odd about it ---- */
+
+static void warn_about_bindings(const struct cb_survey *survey, struct cb_result *result)
+{
+    int narrow = 0, crowded = 0, first_narrow = 0;
+    for (size_t i = 0; i < result->ranks.count; i++) {
+        const struct cb_rank *rank = &result->ranks.items[i];
+        const struct cb_topo_host *host = &result->nodes.items[rank->node];
+        int ranks_here = survey->largest_node;
+        bool has_one_core = rank->binding.bound && rank->binding.cores == 1;
+        if (has_one_core && host->cores > ranks_here) {
+            first_narrow = narrow++ ? first_narrow : rank->rank;
+        }
+        crowded += host->cores > 0 && ranks_here > host->cores;
+    }
+    if (narrow)
+        cb_result_warn(result, "binding.one_core",
+                       "start with mpirun --bind-to numa, or --map-by ppr:N:node:pe=CORES, or "
+                       "--bind-to none",
+                       "%d rank(s), the first is rank %d, may use one core while their node has "
+                       "cores to spare: kernels and network progress are held back",
+                       narrow, first_narrow);
+    if (crowded)
+        cb_result_warn(result, "ranks.oversubscribed", "start at most one rank per core",
+                       "a node runs more ranks (%d) than it has cores: ranks take turns, and times "
+                       "contain waiting for the processor",
+                       survey->largest_node);
+}
+
+static bool is_rdma(const struct cb_topo_nic *nic)
+{
+    return nic->up && (strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0);
+}
+
+/* Debian's Open MPI ships with pml = ^ucx: on an RDMA network it takes TCP and says nothing. */
+static void warn_about_interfaces(struct cb_result *result)
+{
+    const struct cb_topo_nic *rdma = NULL;
+    for (size_t n = 0; n < result->nodes.count; n++) {
+        const struct cb_topo_host *host = &result->nodes.items[n];
+        for (int i = 0; i < host->nic_count; i++) {
+            const struct cb_topo_nic *nic = &host->nics[i];
+            if (is_rdma(nic) && !rdma)
+                rdma = nic;
+            if (nic->used && nic->stated_bytes_per_s > 0 && nic->nominal_bytes_per_s <= 0 && n == 0)
+                cb_result_warn(result, "nic.speed_made_up",
+                               "state what the offer says with --nominal-bandwidth",
+                               "%s: driver %s states a speed that no hardware stands behind: the "
+                               "nominal bandwidth is unknown",
+                               nic->name, nic->driver);
+        }
+    }
+    if (rdma && result->nodes.count > 1)
+        cb_result_warn(result, "rdma.may_be_unused", "mpirun --mca pml ucx (see commbound doctor)",
+                       "%s is an active %s port; Open MPI as Debian and Ubuntu ship it excludes "
+                       "UCX by default and then moves data over TCP",
+                       rdma->name, rdma->kind);
+}
+
+int cb_survey_run(const struct cb_coordinator *coordinator, struct cb_survey *survey,
+                  struct cb_result *result, struct cb_error *err)
+{
+    const struct cb_coordinator *c = coordinator;
+    struct cb_topo_host host;
+    struct cb_rank mine = {.rank = c->rank, .node = c->node, .local_rank = c->local_rank};
+    memset(survey, 0, sizeof(*survey));
+    int rc = survey_host(c, &host, err);
+    if (rc)
+        return rc;
+    rc = cb_topo_discover_binding(&mine.binding, err);
+    rc = cb_group_agree(c->world, rc, err);
+    if (!rc)
+        rc = choose_cpus(c, &mine.binding, survey, err);
+    rc = cb_group_agree(c->world, rc, err);
+    if (rc)
+        return rc;
+    mine.threads = (int)survey->cpu_count;
+    rc = share_limits(c, &host, survey, err);
+    if (!rc)
+        rc = gather_nodes(c, &host, result, err);
+    if (!rc)
+        rc = gather_ranks(c, &mine, result, err);
+    rc = cb_group_agree(c->world, rc, err);
+    if (!rc && c->rank == 0) {
+        warn_about_bindings(survey, result);
+        warn_about_interfaces(result);
+    }
+    return rc;
+}
