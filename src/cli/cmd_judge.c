@@ -1,1 +1,152 @@
-extern int cb_placeholder; /* to be written */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/build.h"
+#include "cli/cli.h"
+#include "cli/report_options.h"
+#include "cli/workload_options.h"
+#include "judge/judge.h"
+#include "result/json.h"
+
+enum { KEY_BANDWIDTH = 0x1001, KEY_EXIT_ZERO };
+
+struct judge_input {
+    struct cb_cli_input base;
+    struct cb_workload_input workload;
+    struct cb_report_input report;
+    const char *result_path; /* NULL: on paper */
+    bool exit_zero;
+};
+
+static const struct argp_option options[] = {
+    {.name = "bandwidth",
+     .key = KEY_BANDWIDTH,
+     .arg = "RATE",
+     .doc = "Bandwidth of the interconnect, with its unit: 12.5GB/s (bytes), 100Gb/s (bits) "
+            "(default: the result's measured bus bandwidth)"},
+    {.name = "exit-zero",
+     .key = KEY_EXIT_ZERO,
+     .doc = "Exit with 0 whatever the verdict, if there is a report"},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct judge_input *input = state->input;
+    struct cb_error err;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &input->workload;
+        state->child_inputs[1] = &input->report;
+        return 0;
+    case KEY_BANDWIDTH:
+        if (cb_parse_bandwidth(argument, &input->workload.workload.bandwidth_bytes_per_s, &err))
+            return cb_cli_reject(input, "--bandwidth", argument, &err);
+        return 0;
+    case KEY_EXIT_ZERO:
+        input->exit_zero = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (input->result_path)
+            return ARGP_ERR_UNKNOWN;
+        input->result_path = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char doc[] =
+    "Judge on paper, or a result file with another workload.\n"
+    "\n"
+    "  commbound judge --bandwidth 12.5GB/s --parameters 7B --step-time 3s\n"
+    "  commbound judge --bandwidth 1Gb/s --parameters 125M --steps 10k --total-time 24h\n"
+    "  commbound judge result.json --parameters 13B --tokens 2048\n"
+    "\n"
+    "Communication is a bottleneck when parameters x 4 bytes x communications / bandwidth takes "
+    "more than 20 % of the training time. On paper --bandwidth, --parameters and one time are "
+    "needed; RESULT, the result.json of a run, gives what is not stated. The exit status is 1 for "
+    "a bottleneck.";
+
+static const struct argp_child children[] = {
+    {.argp = &cb_workload_argp}, {.argp = &cb_report_argp}, {0}};
+static const struct argp argp = {
+    .options = options, .parser = parse, .args_doc = "[RESULT]", .doc = doc, .children = children};
+
+/* On paper every part must be stated: names the ones that are not. */
+static int check_paper(const struct cb_workload *workload, struct cb_error *err)
+{
+    struct cb_strbuf missing = {0};
+    int rc = 0;
+    if (!(workload->bandwidth_bytes_per_s > 0))
+        cb_strbuf_add(&missing, "--bandwidth");
+    if (!(workload->parameters > 0))
+        cb_strbuf_addf(&missing, "%s--parameters", missing.length_bytes ? ", " : "");
+    if (workload->span == CB_SPAN_COUNT)
+        cb_strbuf_addf(&missing, "%sone of --step-time, --compute-time, --total-time",
+                       missing.length_bytes ? ", " : "");
+    if (missing.length_bytes > 0) {
+        rc = cb_fail(err, CB_E_USAGE, "on paper this needs %s as well", cb_strbuf_get(&missing));
+        cb_error_set_hint(err, workload->span == CB_SPAN_COUNT && workload->tokens_per_step > 0
+                                   ? "--tokens needs a result file with a measured GEMM rate"
+                                   : "or give a result file to take them from");
+    }
+    cb_strbuf_fini(&missing);
+    return rc;
+}
+
+static int prepare(const struct judge_input *input, struct cb_result *result, struct cb_error *err)
+{
+    if (input->result_path)
+        return cb_result_load(input->result_path, result, err);
+    snprintf(result->tool_version, sizeof(result->tool_version), "%s", CB_VERSION);
+    snprintf(result->build, sizeof(result->build), "%s", CB_BUILD);
+    result->complete = true;
+    return check_paper(&input->workload.workload, err);
+}
+
+/* The text report of a judgement is its verdict: the rows stay with `commbound report`. */
+static void keep_verdict(struct cb_result *result)
+{
+    cb_vec_fini(&result->collectives);
+    cb_vec_fini(&result->pairs);
+    cb_vec_fini(&result->kernels);
+    cb_vec_fini(&result->environment);
+    cb_vec_fini(&result->warnings);
+}
+
+static int judge(const struct judge_input *input, int *status, struct cb_error *err)
+{
+    struct cb_result result;
+    cb_result_init(&result);
+    int rc = prepare(input, &result, err);
+    if (rc == 0)
+        rc = cb_judge_result(&result, &input->workload.workload, err);
+    if (rc)
+        goto out;
+    *status = cb_judge_exit_status(&result);
+    if (input->report.format == CB_REPORT_TEXT)
+        keep_verdict(&result);
+    rc = cb_cli_report(&result, &input->report, input->result_path, err);
+out:
+    cb_result_fini(&result);
+    return rc;
+}
+
+int cb_cmd_judge(int argc, char **argv)
+{
+    struct cb_error err;
+    struct judge_input input = {0};
+    int status = 0;
+    cb_workload_input_init(&input.workload);
+    cb_report_input_init(&input.report, CB_REPORT_CSV);
+    int rc = cb_cli_parse(&argp, argc, argv, &input, &err);
+    if (rc == CB_CLI_SERVED)
+        return 0;
+    if (rc == 0)
+        rc = judge(&input, &status, &err);
+    if (rc)
+        return cb_cli_fail("judge", &err);
+    return input.exit_zero ? 0 : status;
+}

@@ -114,6 +114,11 @@ static error_t store(struct cb_workload_input *input, const struct target *targe
 static error_t check_whole(struct cb_workload_input *input)
 {
     const struct cb_workload *workload = &input->workload;
+    if (workload->span != CB_SPAN_COUNT && !(workload->parameters > 0)) {
+        cb_fail(&input->base.error, CB_E_USAGE,
+                "%s needs --parameters, the model it is the time of", span_option(workload->span));
+        return EINVAL;
+    }
     if (workload->span != CB_SPAN_TOTAL || workload->communications > 0)
         return 0;
     cb_fail(&input->base.error, CB_E_USAGE,

@@ -86,7 +86,7 @@ static void summarise(const struct criterion *criterion, double actual, double r
                       double limit, const char *note, struct cb_check *check)
 {
     char value[CB_UNIT_TEXT], of[CB_UNIT_TEXT], share[CB_UNIT_TEXT], bound[CB_UNIT_TEXT];
-    char text[sizeof(check->summary)];
+    char text[128];
     switch (criterion->quantity) {
     case QUANTITY_RATE:
         snprintf(text, sizeof(text), "%s %s is %s of %s, limit %s", criterion->subject,

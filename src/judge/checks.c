@@ -1,0 +1,256 @@
+#include "judge/checks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "judge/curve.h"
+
+/* A number with what is to be said about it: where it was found, or why there is none. */
+struct finding {
+    double value;
+    char note[192];
+};
+
+static bool is_rdma(const struct cb_topo_nic *nic)
+{
+    return strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0;
+}
+
+/* The interfaces in use, one host after the other: calls back for each. */
+struct link_facts {
+    double nominal_bytes_per_s; /* of the slowest; 0 when one of them is unknown */
+    const struct cb_topo_nic *slowest, *unknown;
+    const char *slowest_host;
+    bool rdma;
+};
+
+static struct link_facts look_at_links(const struct cb_result *result)
+{
+    struct link_facts facts = {0};
+    for (size_t i = 0; i < result->nodes.count; i++) {
+        const struct cb_topo_host *host = &result->nodes.items[i];
+        for (int j = 0; j < host->nic_count && j < CB_TOPO_NICS; j++) {
+            const struct cb_topo_nic *nic = &host->nics[j];
+            if (!nic->used)
+                continue;
+            facts.rdma = facts.rdma || is_rdma(nic);
+            if (!(nic->nominal_bytes_per_s > 0)) {
+                facts.unknown = nic;
+            } else if (!facts.slowest ||
+                       nic->nominal_bytes_per_s < facts.slowest->nominal_bytes_per_s) {
+                facts.slowest = nic;
+                facts.slowest_host = host->name;
+            }
+        }
+    }
+    if (facts.slowest && !facts.unknown)
+        facts.nominal_bytes_per_s = facts.slowest->nominal_bytes_per_s;
+    return facts;
+}
+
+/* What is advertised between the nodes, and who says so. */
+static struct finding find_reference(const struct cb_workload *workload,
+                                     const struct link_facts *facts)
+{
+    struct finding reference = {0};
+    if (workload->nominal_bytes_per_s > 0) {
+        reference.value = workload->nominal_bytes_per_s;
+        snprintf(reference.note, sizeof(reference.note), "advertised, as given");
+    } else if (facts->nominal_bytes_per_s > 0) {
+        reference.value = facts->nominal_bytes_per_s;
+        snprintf(reference.note, sizeof(reference.note), "nominal speed of %s on %.40s",
+                 facts->slowest->name, facts->slowest_host);
+    } else if (facts->unknown && facts->unknown->stated_bytes_per_s > 0) {
+        snprintf(reference.note, sizeof(reference.note),
+                 "%s's driver %s makes its speed up; state --nominal-bandwidth",
+                 facts->unknown->name, facts->unknown->driver);
+    } else if (facts->unknown) {
+        snprintf(reference.note, sizeof(reference.note),
+                 "%s states no speed; state --nominal-bandwidth", facts->unknown->name);
+    } else {
+        snprintf(reference.note, sizeof(reference.note),
+                 "the interface between the nodes is not known; state --nominal-bandwidth");
+    }
+    return reference;
+}
+
+static bool is_slower(const struct cb_pair_row *a, const struct cb_pair_row *b)
+{
+    return a->bytes_per_s < b->bytes_per_s;
+}
+
+static bool is_later(const struct cb_pair_row *a, const struct cb_pair_row *b)
+{
+    return a->round_trip_s > b->round_trip_s;
+}
+
+/* The pair that decides, or NULL; *usable how many there were to choose from. */
+static const struct cb_pair_row *
+find_pair(const struct cb_result *result,
+          bool (*is_worse)(const struct cb_pair_row *, const struct cb_pair_row *), size_t *usable)
+{
+    const struct cb_pair_row *worst = NULL;
+    *usable = 0;
+    for (size_t i = 0; i < result->pairs.count; i++) {
+        const struct cb_pair_row *pair = &result->pairs.items[i];
+        if (!cb_status_is_usable(pair->status))
+            continue;
+        (*usable)++;
+        if (!worst || is_worse(pair, worst))
+            worst = pair;
+    }
+    return worst;
+}
+
+static void say_no_pair(const struct cb_result *result, struct finding *finding)
+{
+    if (result->nodes.count < 2)
+        snprintf(finding->note, sizeof(finding->note),
+                 "one node only: there is no link to measure");
+    else if (result->pairs.count > 0 && result->pairs.items[0].reason[0])
+        snprintf(finding->note, sizeof(finding->note), "%.190s", result->pairs.items[0].reason);
+    else
+        snprintf(finding->note, sizeof(finding->note), "the links between nodes were not probed");
+}
+
+static struct finding find_slowest(const struct cb_result *result)
+{
+    struct finding finding = {0};
+    size_t usable;
+    const struct cb_pair_row *pair = find_pair(result, is_slower, &usable);
+    if (!pair) {
+        say_no_pair(result, &finding);
+        return finding;
+    }
+    finding.value = pair->bytes_per_s;
+    if (usable == 1)
+        snprintf(finding.note, sizeof(finding.note), "%.40s -> %.40s", pair->a, pair->b);
+    else
+        snprintf(finding.note, sizeof(finding.note), "%.40s -> %.40s, slowest of %zu", pair->a,
+                 pair->b, usable);
+    return finding;
+}
+
+static struct finding find_longest_trip(const struct cb_result *result)
+{
+    struct finding finding = {0};
+    size_t usable;
+    const struct cb_pair_row *pair = find_pair(result, is_later, &usable);
+    if (!pair) {
+        say_no_pair(result, &finding);
+        return finding;
+    }
+    finding.value = pair->round_trip_s;
+    if (usable == 1)
+        snprintf(finding.note, sizeof(finding.note), "%.40s - %.40s", pair->a, pair->b);
+    else
+        snprintf(finding.note, sizeof(finding.note), "%.40s - %.40s, longest of %zu", pair->a,
+                 pair->b, usable);
+    return finding;
+}
+
+/* The largest all_reduce with one rank per node, where bus bandwidth is what a node's link carries;
+ * a world of one rank per node is the same thing. */
+static const struct cb_collective_row *largest_between_nodes(const struct cb_result *result)
+{
+    const struct cb_collective_row *row =
+        cb_result_largest(result, CB_OP_ALL_REDUCE, CB_SCOPE_INTER_NODE);
+    return row ? row : cb_result_largest(result, CB_OP_ALL_REDUCE, CB_SCOPE_WORLD);
+}
+
+static struct finding find_all_reduce(const struct cb_result *result)
+{
+    struct finding finding = {0};
+    const struct cb_collective_row *row =
+        result->nodes.count < 2 ? NULL : largest_between_nodes(result);
+    char size[CB_UNIT_TEXT];
+    if (row) {
+        finding.value = row->bus_bytes_per_s;
+        snprintf(finding.note, sizeof(finding.note), "%s, %s scope, %d ranks",
+                 cb_format_bytes(size, row->size_bytes), cb_scope_name(row->scope), row->ranks);
+    } else if (result->nodes.count < 2) {
+        snprintf(finding.note, sizeof(finding.note),
+                 "one node only: no all_reduce crosses a link between nodes");
+    } else {
+        snprintf(finding.note, sizeof(finding.note), "no all_reduce was measured between nodes");
+    }
+    return finding;
+}
+
+/* Elements that were wrong; negative when nothing was looked at. A row that is marked wrong counts
+ * at least once. */
+static struct finding find_wrong(const struct cb_result *result)
+{
+    struct finding finding = {.value = -1, .note = "nothing was measured"};
+    uint64_t wrong = 0;
+    size_t looked_at = 0;
+    for (size_t i = 0; i < result->collectives.count; i++) {
+        const struct cb_collective_row *row = &result->collectives.items[i];
+        bool bad = row->status == CB_STATUS_WRONG;
+        looked_at += bad || cb_status_is_usable(row->status);
+        wrong += row->wrong ? row->wrong : bad;
+    }
+    for (size_t i = 0; i < result->kernels.count; i++) {
+        const struct cb_kernel_row *row = &result->kernels.items[i];
+        bool bad = row->status == CB_STATUS_WRONG;
+        looked_at += bad || cb_status_is_usable(row->status);
+        wrong += row->wrong ? row->wrong : bad;
+    }
+    if (looked_at == 0)
+        return finding;
+    finding.value = (double)wrong;
+    snprintf(finding.note, sizeof(finding.note), "%zu steps checked", looked_at);
+    return finding;
+}
+
+static void judge_rate(enum cb_criterion criterion, const struct finding *actual,
+                       const struct finding *reference, bool rdma, struct cb_check *check)
+{
+    char note[192];
+    bool measured = actual->value > 0;
+    if (measured && reference->value > 0)
+        snprintf(note, sizeof(note), "%.110s; %.70s", actual->note, reference->note);
+    else
+        snprintf(note, sizeof(note), "%s", measured ? reference->note : actual->note);
+    cb_criterion_judge(criterion, actual->value, reference->value, rdma, note, check);
+}
+
+static void judge_all(const struct cb_result *result, const struct cb_workload *workload,
+                      struct cb_check *checks)
+{
+    struct link_facts facts = look_at_links(result);
+    struct finding reference = find_reference(workload, &facts);
+    struct finding slowest = find_slowest(result);
+    struct finding trip = find_longest_trip(result);
+    struct finding all_reduce = find_all_reduce(result);
+    struct finding wrong = find_wrong(result);
+    judge_rate(CB_CRITERION_NETWORK_ADVERTISED, &slowest, &reference, facts.rdma,
+               &checks[CB_CRITERION_NETWORK_ADVERTISED]);
+    judge_rate(CB_CRITERION_NETWORK_HEALTHY, &slowest, &reference, facts.rdma,
+               &checks[CB_CRITERION_NETWORK_HEALTHY]);
+    judge_rate(CB_CRITERION_ALL_REDUCE, &all_reduce, &reference, facts.rdma,
+               &checks[CB_CRITERION_ALL_REDUCE]);
+    cb_criterion_judge(CB_CRITERION_ROUND_TRIP, trip.value, 0, facts.rdma, trip.note,
+                       &checks[CB_CRITERION_ROUND_TRIP]);
+    cb_criterion_judge(CB_CRITERION_ROUND_TRIP_CLUSTER, trip.value, 0, facts.rdma, trip.note,
+                       &checks[CB_CRITERION_ROUND_TRIP_CLUSTER]);
+    cb_criterion_judge(CB_CRITERION_DATA, wrong.value, 0, facts.rdma, wrong.note,
+                       &checks[CB_CRITERION_DATA]);
+}
+
+int cb_checks_build(const struct cb_result *result, const struct cb_workload *workload,
+                    cb_check_list *checks, struct cb_error *err)
+{
+    struct cb_check judged[CB_CRITERION_COUNT];
+    if (result->collectives.count + result->pairs.count + result->kernels.count == 0)
+        return 0;
+    judge_all(result, workload, judged);
+    for (size_t i = 0; i < CB_CRITERION_COUNT; i++) {
+        struct cb_check *added = cb_vec_add(checks);
+        if (!added)
+            return cb_fail(err, CB_E_MEMORY, "no memory for the checks");
+        *added = judged[i];
+    }
+    return 0;
+}

@@ -1,0 +1,107 @@
+#include "judge/curve.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How well a row serves as the gradient's collective; lower is better. */
+static int rank_series(const struct cb_collective_row *row)
+{
+    bool summed = !cb_op_reduces(row->op) || row->redop == CB_REDOP_SUM;
+    return 4 * (row->dtype != CB_DTYPE_FLOAT32) + 2 * !summed + row->in_place;
+}
+
+static bool is_same_series(const struct cb_collective_row *a, const struct cb_collective_row *b)
+{
+    return a->dtype == b->dtype && a->in_place == b->in_place &&
+           (!cb_op_reduces(a->op) || a->redop == b->redop);
+}
+
+static bool belongs(const struct cb_collective_row *row, enum cb_op op, enum cb_scope scope)
+{
+    return row->op == op && row->scope == scope && cb_status_is_usable(row->status) &&
+           row->size_bytes > 0 && isfinite(row->bus_bytes_per_s) && row->bus_bytes_per_s > 0;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    uint64_t x = (*(const struct cb_collective_row *const *)a)->size_bytes;
+    uint64_t y = (*(const struct cb_collective_row *const *)b)->size_bytes;
+    return (x > y) - (x < y);
+}
+
+int cb_curve_init(struct cb_curve *curve, const struct cb_result *result, enum cb_op op,
+                  enum cb_scope scope, struct cb_error *err)
+{
+    const struct cb_collective_row *best = NULL;
+    struct cb_curve filled = {0};
+    for (size_t i = 0; i < result->collectives.count; i++) {
+        const struct cb_collective_row *row = &result->collectives.items[i];
+        if (belongs(row, op, scope) && (!best || rank_series(row) < rank_series(best)))
+            best = row;
+    }
+    for (size_t i = 0; best && i < result->collectives.count; i++) {
+        const struct cb_collective_row *row = &result->collectives.items[i];
+        if (!belongs(row, op, scope) || !is_same_series(row, best))
+            continue;
+        if (cb_vec_reserve_one(&filled.rows)) {
+            cb_curve_fini(&filled);
+            return cb_fail(err, CB_E_MEMORY, "no memory for %s rows", cb_op_name(op));
+        }
+        filled.rows.items[filled.rows.count++] = row;
+    }
+    if (filled.rows.count > 0)
+        qsort(filled.rows.items, filled.rows.count, sizeof(filled.rows.items[0]), compare_sizes);
+    *curve = filled;
+    return 0;
+}
+
+void cb_curve_fini(struct cb_curve *curve)
+{
+    cb_vec_fini(&curve->rows);
+}
+
+struct cb_curve_place cb_curve_find(const struct cb_curve *curve, double size_bytes)
+{
+    const struct cb_collective_row *const *rows = curve->rows.items;
+    size_t count = curve->rows.count, above = 0;
+    while (above < count && (double)rows[above]->size_bytes < size_bytes)
+        above++;
+    struct cb_curve_place place = {0};
+    if (above == count) {
+        place.below = place.above = rows[count - 1];
+        place.outside = true;
+        return place;
+    }
+    place.below = place.above = rows[above];
+    if ((double)rows[above]->size_bytes > size_bytes) {
+        place.outside = above == 0;
+        if (above > 0)
+            place.below = rows[above - 1];
+    }
+    if (place.below != place.above)
+        place.weight = log(size_bytes / (double)place.below->size_bytes) /
+                       log((double)place.above->size_bytes / (double)place.below->size_bytes);
+    return place;
+}
+
+/* Bus bandwidth is inversely proportional to time. */
+static double row_bandwidth(const struct cb_collective_row *row, enum cb_curve_time time)
+{
+    double quantile_s = time == CB_CURVE_FAST ? row->time.p10_s : row->time.p90_s;
+    if (time == CB_CURVE_MEDIAN || !(quantile_s > 0) || !(row->time.median_s > 0))
+        return row->bus_bytes_per_s;
+    return row->bus_bytes_per_s * row->time.median_s / quantile_s;
+}
+
+double cb_curve_bus_bytes_per_s(const struct cb_curve_place *place, enum cb_curve_time time)
+{
+    if (place->below == place->above)
+        return row_bandwidth(place->below, time);
+    return exp((1 - place->weight) * log(row_bandwidth(place->below, time)) +
+               place->weight * log(row_bandwidth(place->above, time)));
+}
+
+bool cb_curve_is_noisy(const struct cb_curve_place *place)
+{
+    return place->below->status == CB_STATUS_NOISY || place->above->status == CB_STATUS_NOISY;
+}
