@@ -9,12 +9,16 @@
 #include <jansson.h>
 
 #include "result/json_shape.h"
+#include "result/json_split.h"
 #include "result/json_text.h"
 
 struct reader {
     const char *name; /* of the file, for messages */
+    struct cb_json_span text;
     struct cb_result *result;
     struct cb_error *err;
+    json_t *root;                                    /* the document without its lists of rows, */
+    struct cb_json_span rows[CB_JSON_RESULT_FIELDS]; /* which stay text until they are read */
 };
 
 /* Where in the document the reader is: a chain on the stack, turned into text only for an error. */
@@ -60,6 +64,40 @@ fail_at(const struct reader *r, const struct place *place, const char *format, .
     format_name(r->name, name, sizeof(name));
     append_place(place, where, sizeof(where));
     return cb_fail(r->err, CB_E_INPUT, "%s: %s%s%s", name, where, where[0] ? ": " : "", what);
+}
+
+/* A place in the text rather than in the document: for what is no JSON. problem is NULL where the
+ * text just ends. */
+static int fail_text(const struct reader *r, const char *at, const char *problem)
+{
+    char name[NAME_SHOWN + 4];
+    size_t line = 1;
+    for (const char *c = r->text.text; c < at; c++)
+        line += *c == '\n';
+    format_name(r->name, name, sizeof(name));
+    cb_fail(r->err, CB_E_INPUT, "%s:%zu: %s", name, line,
+            problem ? problem : "the file ends in the middle of the JSON text");
+    if (!problem)
+        cb_error_set_hint(r->err, "it was cut short, perhaps by a copy that did not finish");
+    return CB_E_INPUT;
+}
+
+static int fail_split(const struct reader *r, const struct cb_json_cursor *cursor)
+{
+    return fail_text(r, cursor->at, cursor->problem);
+}
+
+/* Parses a part of the text; NULL with the error filled. The caller releases the value. */
+static json_t *parse(const struct reader *r, struct cb_json_span span)
+{
+    json_error_t error;
+    json_t *value =
+        json_loadb(span.text, span.length_bytes, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+    if (!value && json_error_code(&error) == json_error_out_of_memory)
+        cb_fail(r->err, CB_E_MEMORY, "no memory to read %s", r->name);
+    else if (!value)
+        fail_text(r, span.text + error.position, error.text);
+    return value;
 }
 
 static const char *type_name(const json_t *value)
@@ -194,6 +232,43 @@ static int read_rows(struct reader *r, const struct place *place, const json_t *
     return read_items(r, place, array, field->shape, vec.items, count);
 }
 
+/* As read_rows, from text: one row at a time. */
+static int read_rows_text(struct reader *r, const struct place *place, struct cb_json_span span,
+                          const struct cb_json_field *field, char *at)
+{
+    const struct cb_json_shape *shape = field->shape;
+    struct cb_json_vec vec = {0};
+    struct cb_json_cursor cursor;
+    struct cb_json_span row;
+    int rc = 0;
+
+    if (cb_json_split_open(span, '[', &cursor) != 0)
+        return fail_split(r, &cursor);
+    for (int more; rc == 0 && (more = cb_json_split_next(&cursor, NULL, &row)) != 0;) {
+        if (more < 0) {
+            rc = fail_split(r, &cursor);
+            break;
+        }
+        json_t *value = parse(r, row);
+        if (!value) {
+            rc = CB_E_INPUT;
+            break;
+        }
+        rc = cb_vec_grow(&vec.items, &vec.capacity, vec.count, shape->size_bytes);
+        if (rc) {
+            cb_fail(r->err, rc, "no memory for the rows of %s", field->key);
+        } else {
+            struct place item = {.parent = place, .index = vec.count};
+            char *fresh = (char *)vec.items + vec.count++ * shape->size_bytes;
+            memset(fresh, 0, shape->size_bytes);
+            rc = read_object(r, &item, value, shape, fresh);
+        }
+        json_decref(value);
+    }
+    memcpy(at, &vec, sizeof(vec)); /* an error too: fini then frees them */
+    return rc;
+}
+
 static int read_list(struct reader *r, const struct place *place, const json_t *array,
                      const struct cb_json_field *field, char *row)
 {
@@ -272,23 +347,6 @@ static int read_ranks(struct reader *r, const struct place *place, const json_t 
     return 0;
 }
 
-/* The verdict's formula, or the parts of one that could not be judged. */
-static int read_verdict(struct reader *r, const struct place *verdict, const json_t *object,
-                        struct cb_formula *formula)
-{
-    static const char *const keys[] = {"formula", CB_JSON_NOT_JUDGED};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const json_t *value = object ? json_object_get(object, keys[i]) : NULL;
-        struct place place = {.parent = verdict, .key = keys[i]};
-        if (!value || json_is_null(value))
-            continue;
-        int rc = read_object(r, &place, value, &cb_json_formula_shape, formula);
-        formula->judged = i == 0;
-        return rc;
-    }
-    return 0;
-}
-
 static int read_scalar(const struct reader *r, const struct place *place, const json_t *value,
                        const struct cb_json_field *field, char *at)
 {
@@ -363,8 +421,8 @@ static int read_fields(struct reader *r, const struct place *place, const json_t
 
         if (field->kind == CB_JSON_DERIVED || field->kind == CB_JSON_DERIVED_TEXT)
             continue;
-        if (field->kind == CB_JSON_VERDICT) {
-            rc = read_verdict(r, place, object, (void *)((char *)row + field->offset));
+        if (object && object == r->root && r->rows[i].text) {
+            rc = read_rows_text(r, &here, r->rows[i], field, (char *)row + field->offset);
         } else if (!value && object && field->rules & CB_JSON_REQUIRED) {
             rc = fail_at(r, &here, "missing");
         } else if (!value || (json_is_null(value) && may_be_null(field))) {
@@ -390,8 +448,6 @@ static int check_schema(const struct reader *r, const json_t *root)
     const json_t *schema = json_object_get(root, "schema");
     const json_t *version = json_object_get(root, "version");
 
-    if (!json_is_object(root))
-        return fail_type(r, NULL, "an object", root);
     if (!schema)
         return fail_at(r, &at_schema, "missing: this is no result of commbound");
     if (!json_is_string(schema))
@@ -438,35 +494,79 @@ static int sort_ranks(const struct reader *r)
     return 0;
 }
 
-static int fail_syntax(const struct reader *r, const json_error_t *error)
+/* The table row of a list of rows at the top of the document, or -1. */
+static int find_rows(const char *key)
 {
-    char name[NAME_SHOWN + 4];
-    bool cut = json_error_code(error) == json_error_premature_end_of_input;
-    format_name(r->name, name, sizeof(name));
-    cb_fail(r->err, CB_E_INPUT, "%s:%d: %s", name, error->line,
-            cut ? "the file ends in the middle of the JSON text" : error->text);
-    if (cut)
-        cb_error_set_hint(r->err, "it was cut short, perhaps by a copy that did not finish");
-    return CB_E_INPUT;
+    for (size_t i = 0; i < cb_json_result_shape.field_count; i++)
+        if (cb_json_result_shape.fields[i].kind == CB_JSON_ROWS &&
+            strcmp(cb_json_result_shape.fields[i].key, key) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Takes one member of the document: a list of rows as text, anything else parsed. */
+static int take_member(struct reader *r, struct cb_json_span key_text, struct cb_json_span text)
+{
+    int rc = CB_E_INPUT;
+    json_t *value = NULL;
+    json_t *key = parse(r, key_text);
+    if (!key)
+        return rc;
+    const char *name = json_string_value(key);
+    int rows = *text.text == '[' ? find_rows(name) : -1;
+    int same = find_rows(name);
+    if (json_object_get(r->root, name) || (same >= 0 && r->rows[same].text)) {
+        rc = fail_text(r, key_text.text, "this key stands in the document twice");
+    } else if (rows >= 0) {
+        r->rows[rows] = text;
+        rc = 0;
+    } else {
+        value = parse(r, text);
+        if (value && json_object_set(r->root, name, value) == 0)
+            rc = 0;
+        else if (value)
+            rc = cb_fail(r->err, CB_E_MEMORY, "no memory to read %s", r->name);
+    }
+    json_decref(value);
+    json_decref(key);
+    return rc;
+}
+
+static int take_document(struct reader *r)
+{
+    struct cb_json_cursor cursor;
+    struct cb_json_span key, value;
+    int more;
+
+    if (cb_json_split_open(r->text, '{', &cursor) != 0)
+        return fail_split(r, &cursor);
+    while ((more = cb_json_split_next(&cursor, &key, &value)) == 1) {
+        int rc = take_member(r, key, value);
+        if (rc)
+            return rc;
+    }
+    if (more < 0)
+        return fail_split(r, &cursor);
+    if (!cb_json_split_at_end(&cursor))
+        return fail_text(r, cursor.at, "text after the end of the JSON object");
+    return 0;
 }
 
 int cb_result_from_json(const char *name, const char *text, size_t length_bytes,
                         struct cb_result *result, struct cb_error *err)
 {
-    struct reader r = {.name = name, .result = result, .err = err};
-    json_error_t error;
-    int rc;
+    struct reader r = {.name = name, .text = {text, length_bytes}, .result = result, .err = err};
 
-    json_t *root = json_loadb(text, length_bytes, JSON_REJECT_DUPLICATES, &error);
-    if (!root)
-        return fail_syntax(&r, &error);
-    rc = check_schema(&r, root);
+    r.root = json_object();
+    int rc = r.root ? take_document(&r) : cb_fail(err, CB_E_MEMORY, "no memory to read %s", name);
     if (rc == 0)
-        rc = read_fields(&r, NULL, root, &cb_json_result_shape, result);
+        rc = check_schema(&r, r.root);
+    if (rc == 0)
+        rc = read_fields(&r, NULL, r.root, &cb_json_result_shape, result);
     if (rc == 0)
         rc = sort_ranks(&r);
     if (rc != 0)
         cb_result_fini(result);
-    json_decref(root);
+    json_decref(r.root);
     return rc;
 }

@@ -82,6 +82,16 @@ static bool formula_is_unjudged(const void *row)
     return !((const struct cb_formula *)row)->judged;
 }
 
+static bool result_is_judged(const void *row)
+{
+    return ((const struct cb_result *)row)->formula.judged;
+}
+
+static bool result_is_unjudged(const void *row)
+{
+    return !result_is_judged(row);
+}
+
 static bool formula_has_no_time(const void *row)
 {
     return ((const struct cb_formula *)row)->time_s == 0;
@@ -181,9 +191,10 @@ static const char *formula_compute_source(const void *row)
 #define ALWAYS CB_JSON_REQUIRED
 #define ZERO CB_JSON_ZERO_NULL
 #define NEGATIVE CB_JSON_NEGATIVE_NULL
+#define OMIT CB_JSON_OMIT
 
 static const struct cb_json_field time_fields[] = {
-    FIELD(time_stats, median_s, "median", ALWAYS),
+    FIELD(time_stats, median_s, "median", ALWAYS | ZERO),
     FIELD(time_stats, p10_s, "p10", ZERO),
     FIELD(time_stats, p90_s, "p90", ZERO),
     FIELD(time_stats, min_s, "min", ZERO),
@@ -211,7 +222,7 @@ static const struct cb_json_field collective_fields[] = {
     FIELD(collective_row, bus_bytes_per_s, "busbw_bytes_per_s", ZERO),
     FIELD_UNLESS(collective_row, wrong, "wrong", 0, collective_is_unchecked),
     NAMED(collective_row, status, "status", ALWAYS, status_names),
-    FIELD(collective_row, reason, "reason", ZERO),
+    FIELD(collective_row, reason, "reason", ZERO | OMIT),
 };
 static const struct cb_json_shape collective_shape = SHAPE(collective_fields, collective_row, true);
 
@@ -224,24 +235,24 @@ static const struct cb_json_field pair_fields[] = {
     FIELD(pair_row, bytes_per_s, "bytes_per_s", ZERO),
     FIELD_UNLESS(pair_row, ci95_relative, "ci95_relative", NEGATIVE, pair_is_unmeasured),
     NAMED(pair_row, status, "status", ALWAYS, status_names),
-    FIELD(pair_row, reason, "reason", ZERO),
+    FIELD(pair_row, reason, "reason", ZERO | OMIT),
 };
 static const struct cb_json_shape pair_shape = SHAPE(pair_fields, pair_row, true);
 
 static const struct cb_json_field kernel_fields[] = {
-    FIELD(kernel_row, rank, "rank", ALWAYS),
+    FIELD(kernel_row, rank, "rank", ALWAYS | NEGATIVE),
     FIELD(kernel_row, kernel, "kernel", ALWAYS),
     NAMED(kernel_row, dtype, "dtype", ALWAYS, dtype_names),
     FIELD(kernel_row, variant, "variant", ZERO),
     FIELD(kernel_row, threads, "threads", ZERO),
     FIELD(kernel_row, size_bytes, "bytes", ZERO),
     FIELD(kernel_row, samples, "samples", 0),
-    FIELD(kernel_row, flops_per_s, "flops_per_s", ZERO),
-    FIELD(kernel_row, bytes_per_s, "bytes_per_s", ZERO),
+    FIELD(kernel_row, flops_per_s, "flops_per_s", ZERO | OMIT),
+    FIELD(kernel_row, bytes_per_s, "bytes_per_s", ZERO | OMIT),
     FIELD_UNLESS(kernel_row, ci95_relative, "ci95_relative", NEGATIVE, kernel_is_unmeasured),
     FIELD_UNLESS(kernel_row, wrong, "wrong", 0, kernel_is_unchecked),
     NAMED(kernel_row, status, "status", ALWAYS, status_names),
-    FIELD(kernel_row, reason, "reason", ZERO),
+    FIELD(kernel_row, reason, "reason", ZERO | OMIT),
 };
 static const struct cb_json_shape kernel_shape = SHAPE(kernel_fields, kernel_row, true);
 
@@ -293,11 +304,21 @@ static const struct cb_json_field formula_fields[] = {
     FIELD(formula, required_bytes_per_s, "required_bytes_per_s", ZERO),
     FIELD(formula, critical_tokens, "critical_tokens", ZERO),
 };
-const struct cb_json_shape cb_json_formula_shape = SHAPE(formula_fields, formula, false);
+static const struct cb_json_shape formula_shape = SHAPE(formula_fields, formula, false);
 
 static const struct cb_json_field verdict_fields[] = {
-    {.key = "formula", .kind = CB_JSON_VERDICT, AT(result, formula)},
-    ROWS(result, workloads, "workloads", 0, cb_json_formula_shape),
+    {.key = "formula",
+     .kind = CB_JSON_OBJECT,
+     AT(result, formula),
+     .shape = &formula_shape,
+     .is_absent = result_is_unjudged},
+    {.key = "not_judged", /* what is known while there is no judgement */
+     .kind = CB_JSON_OBJECT,
+     .rules = CB_JSON_OMIT,
+     AT(result, formula),
+     .shape = &formula_shape,
+     .is_absent = result_is_judged},
+    ROWS(result, workloads, "workloads", 0, formula_shape),
 };
 static const struct cb_json_shape verdict_shape = SHAPE(verdict_fields, result, false);
 
@@ -397,4 +418,6 @@ static const struct cb_json_field result_fields[] = {
     GROUP("verdict", 0, verdict_shape),
     ROWS(result, warnings, "warnings", 0, message_shape),
 };
+_Static_assert(sizeof(result_fields) / sizeof(result_fields[0]) == CB_JSON_RESULT_FIELDS,
+               "the reader keeps as many");
 const struct cb_json_shape cb_json_result_shape = SHAPE(result_fields, result, false);

@@ -15,25 +15,22 @@ enum cb_json_kind {
     CB_JSON_REAL,     /* double */
     CB_JSON_TEXT,     /* char[size_bytes] */
     CB_JSON_ENUM,     /* by name */
-    CB_JSON_OBJECT,   /* an object of its own, whose fields lie at the same or an inner struct */
+    CB_JSON_OBJECT,   /* an object of its own, whose fields lie in this or in an inner struct */
     CB_JSON_ROWS,     /* CB_VEC of a struct */
     CB_JSON_LIST,     /* array inside the struct with its count beside it */
     CB_JSON_SETTINGS, /* CB_VEC(struct cb_setting) as an object, name to value */
     CB_JSON_RANKS,    /* the ranks of one node, which a result keeps in one list of all */
-    CB_JSON_VERDICT,  /* the headline formula, under one of two keys */
     CB_JSON_DERIVED,  /* a number computed for people; never read back */
     CB_JSON_DERIVED_TEXT,
 };
-
-/* Where the headline's parts stand in the verdict when it could not be judged. */
-#define CB_JSON_NOT_JUDGED "not_judged"
 
 /* Rules of a field; they say what a value that is not there looks like. */
 enum {
     CB_JSON_REQUIRED = 1,      /* the reader refuses an object without the key */
     CB_JSON_ZERO_NULL = 2,     /* 0 (or empty text) means unknown: null */
     CB_JSON_NEGATIVE_NULL = 4, /* below 0 means unknown: null, read back as -1 */
-    CB_JSON_TRUE_UNLESS = 8,   /* a missing flag is true */
+    CB_JSON_OMIT = 8,          /* the writer leaves the key out rather than say null */
+    CB_JSON_TRUE_UNLESS = 16,  /* a flag that an object leaves out is true */
 };
 
 struct cb_json_names {
@@ -68,10 +65,10 @@ struct cb_json_shape {
 };
 
 /* Everything but "schema" and "version", over struct cb_result. */
+#define CB_JSON_RESULT_FIELDS 10
 extern const struct cb_json_shape cb_json_result_shape;
-/* One rank, inside its node, and one judgement: the two that the special kinds need by name. */
+/* One rank, inside its node. */
 extern const struct cb_json_shape cb_json_rank_shape;
-extern const struct cb_json_shape cb_json_formula_shape;
 
 /* CB_VEC of any type: every one has this layout. Copied in and out, never aliased. */
 struct cb_json_vec {

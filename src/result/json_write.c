@@ -75,11 +75,6 @@ static void put_string(struct writer *w, const char *text, size_t length_bytes)
     cb_strbuf_add(&w->text, quoted);
 }
 
-static void put_null(struct writer *w)
-{
-    cb_strbuf_add(&w->text, "null");
-}
-
 static void put_integer(struct writer *w, uint64_t value)
 {
     char digits[24];
@@ -92,12 +87,6 @@ static void put_integer(struct writer *w, uint64_t value)
 static void put_real(struct writer *w, double value)
 {
     char digits[32];
-    if (!isfinite(value)) {
-        put_null(w);
-        return;
-    }
-    if (value == 0)
-        value = 0; /* no negative zero */
     snprintf(digits, sizeof(digits), "%.15g", value);
     if (strtod(digits, NULL) != value)
         snprintf(digits, sizeof(digits), "%.17g", value);
@@ -190,18 +179,6 @@ static void put_ranks(struct writer *w, const struct cb_topo_host *node)
     close_bracket(w, "]");
 }
 
-/* formula is the judgement, or null while there is none; not_judged then holds its parts. */
-static void put_verdict(struct writer *w, const struct cb_formula *formula)
-{
-    if (formula->judged) {
-        put_object(w, &cb_json_formula_shape, formula);
-        return;
-    }
-    put_null(w);
-    put_key(w, CB_JSON_NOT_JUDGED);
-    put_object(w, &cb_json_formula_shape, formula);
-}
-
 static void put_vec(struct writer *w, const struct cb_json_field *field, const char *at)
 {
     struct cb_json_vec vec;
@@ -220,69 +197,76 @@ static void put_list(struct writer *w, const struct cb_json_field *field, const 
     put_rows(w, field->shape, row + field->offset, kept < field->capacity ? kept : field->capacity);
 }
 
-/* An unknown number is null; a negative one that cannot be is the nearest thing the reader takes.
- */
-static void put_int(struct writer *w, const struct cb_json_field *field, int value)
+/* Whether a number is one that its field's rules call unknown. */
+static bool is_unknown(const struct cb_json_field *field, double value)
 {
-    bool zero_is_null = field->rules & CB_JSON_ZERO_NULL;
-    bool negative_is_null = field->rules & CB_JSON_NEGATIVE_NULL;
-    if ((zero_is_null && value <= 0) || (negative_is_null && value < 0))
-        put_null(w);
-    else
-        put_integer(w, value < 0 ? 0 : (uint64_t)value);
+    return !isfinite(value) || (value <= 0 && field->rules & CB_JSON_ZERO_NULL) ||
+           (value < 0 && field->rules & CB_JSON_NEGATIVE_NULL);
 }
 
-static void put_number(struct writer *w, const struct cb_json_field *field, double value)
+static int get_enum(const char *at)
 {
-    bool zero_is_null = field->rules & CB_JSON_ZERO_NULL;
-    bool negative_is_null = field->rules & CB_JSON_NEGATIVE_NULL;
-    if ((zero_is_null && value <= 0) || (negative_is_null && value < 0))
-        put_null(w);
-    else
-        put_real(w, value);
+    int value;
+    memcpy(&value, at, sizeof(value)); /* whatever type the compiler gave the enum */
+    return value;
 }
 
-static void put_name(struct writer *w, const struct cb_json_field *field, int value)
+static bool is_null(const struct cb_json_field *field, const void *row)
 {
-    if (value < 0 || value >= field->names->count ||
-        (value == 0 && field->rules & CB_JSON_ZERO_NULL)) {
-        put_null(w);
-        return;
+    const char *at = (const char *)row + field->offset;
+
+    if (field->is_absent && field->is_absent(row))
+        return true;
+    switch (field->kind) {
+    case CB_JSON_INT:
+        return is_unknown(field, *(const int *)at);
+    case CB_JSON_UINT64:
+        return is_unknown(field, (double)*(const uint64_t *)at);
+    case CB_JSON_REAL:
+        return is_unknown(field, *(const double *)at);
+    case CB_JSON_TEXT:
+        return !*at && field->rules & CB_JSON_ZERO_NULL;
+    case CB_JSON_ENUM:
+        return is_unknown(field, get_enum(at)) || get_enum(at) < 0 ||
+               get_enum(at) >= field->names->count;
+    case CB_JSON_DERIVED:
+        return isnan(field->derive(row));
+    case CB_JSON_DERIVED_TEXT:
+        return !field->derive_text(row);
+    default:
+        return false;
     }
-    const char *name = field->names->name(value);
-    put_string(w, name, strlen(name));
 }
 
+static void put_text(struct writer *w, const char *text)
+{
+    put_string(w, text, strlen(text));
+}
+
+/* Writes a value that is not null. A negative number that cannot be, and that no rule makes null,
+ * becomes 0: the nearest that the reader takes. */
 static void put_value(struct writer *w, const struct cb_json_field *field, const void *row)
 {
     const char *at = (const char *)row + field->offset;
-    int integer;
 
     switch (field->kind) {
     case CB_JSON_BOOL:
         cb_strbuf_add(&w->text, *(const bool *)at ? "true" : "false");
         break;
     case CB_JSON_INT:
-        put_int(w, field, *(const int *)at);
+        put_integer(w, *(const int *)at < 0 ? 0 : (uint64_t)(*(const int *)at));
         break;
     case CB_JSON_UINT64:
-        if (*(const uint64_t *)at == 0 && field->rules & CB_JSON_ZERO_NULL)
-            put_null(w);
-        else
-            put_integer(w, *(const uint64_t *)at);
+        put_integer(w, *(const uint64_t *)at);
         break;
     case CB_JSON_REAL:
-        put_number(w, field, *(const double *)at);
+        put_real(w, fmax(*(const double *)at, 0));
         break;
     case CB_JSON_TEXT:
-        if (!*at && field->rules & CB_JSON_ZERO_NULL)
-            put_null(w);
-        else
-            put_string(w, at, field->size_bytes);
+        put_string(w, at, field->size_bytes);
         break;
     case CB_JSON_ENUM:
-        memcpy(&integer, at, sizeof(integer)); /* whatever type the compiler gave the enum */
-        put_name(w, field, integer);
+        put_text(w, field->names->name(get_enum(at)));
         break;
     case CB_JSON_OBJECT:
         put_object(w, field->shape, at);
@@ -297,20 +281,12 @@ static void put_value(struct writer *w, const struct cb_json_field *field, const
     case CB_JSON_RANKS:
         put_ranks(w, row);
         break;
-    case CB_JSON_VERDICT:
-        put_verdict(w, (const void *)at);
-        break;
     case CB_JSON_DERIVED:
         put_real(w, field->derive(row));
         break;
-    case CB_JSON_DERIVED_TEXT: {
-        const char *text = field->derive_text(row);
-        if (text)
-            put_string(w, text, strlen(text));
-        else
-            put_null(w);
+    case CB_JSON_DERIVED_TEXT:
+        put_text(w, field->derive_text(row));
         break;
-    }
     }
 }
 
@@ -318,9 +294,12 @@ static void put_fields(struct writer *w, const struct cb_json_shape *shape, cons
 {
     for (size_t i = 0; i < shape->field_count; i++) {
         const struct cb_json_field *field = &shape->fields[i];
+        bool null = is_null(field, row);
+        if (null && field->rules & CB_JSON_OMIT)
+            continue;
         put_key(w, field->key);
-        if (field->is_absent && field->is_absent(row))
-            put_null(w);
+        if (null)
+            cb_strbuf_add(&w->text, "null");
         else
             put_value(w, field, row);
     }
