@@ -270,6 +270,20 @@ bool cb_environment_find_param(const char *text, const char *name, char *value, 
     return found;
 }
 
+bool cb_environment_excludes(const char *selection, const char *component)
+{
+    bool is_negative = selection[0] == '^';
+    size_t component_length = strlen(component);
+    bool is_named = false;
+    for (const char *item = selection + is_negative; item; item = strchr(item, ',')) {
+        item += *item == ',';
+        item += strspn(item, " ");
+        is_named |= strcspn(item, " ,") == component_length &&
+                    strncmp(item, component, component_length) == 0;
+    }
+    return is_named == is_negative;
+}
+
 static void append_file(struct cb_strbuf *text, const char *path)
 {
     char chunk[4096];

@@ -51,6 +51,10 @@ int cb_environment_collect(struct cb_result *result, char *const *variables,
  * comment; the last one wins) and copies its value. Returns whether it is there. Pure. */
 bool cb_environment_find_param(const char *text, const char *name, char *value, size_t size_bytes);
 
+/* Whether an Open MPI selection ("ob1,ucx", or "^ucx,ofi" for all but these) leaves a component
+ * out. Pure. */
+bool cb_environment_excludes(const char *selection, const char *component);
+
 /* The text of Open MPI's parameter files, system-wide ones first, the user's last. The caller
  * frees it with free(); NULL when there is none. */
 char *cb_environment_read_params(void);
