@@ -1,0 +1,167 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/names.h"
+#include "report/page.h"
+
+#define HUGE_RATE 1e300 /* sorts what cannot be used behind what can */
+
+/* A row in brief: 98 thousand whole rows do not fit a cache, and these are sorted. */
+struct entry {
+    size_t group; /* kernel and dtype, in order of first appearance */
+    double rate;
+    const struct cb_kernel_row *row;
+};
+
+static double rate_of(const struct cb_kernel_row *row)
+{
+    return row->flops_per_s > 0 ? row->flops_per_s : row->bytes_per_s;
+}
+
+/* By group; in it the usable ones from slow to fast, then the others. */
+static int by_group_and_rate(const void *a, const void *b)
+{
+    const struct entry *left = a;
+    const struct entry *right = b;
+    if (left->group != right->group)
+        return left->group < right->group ? -1 : 1;
+    if (left->rate != right->rate)
+        return left->rate < right->rate ? -1 : 1;
+    return (left->row > right->row) - (left->row < right->row);
+}
+
+static const char *format_rate(char out[CB_UNIT_TEXT], const struct cb_kernel_row *row, double rate)
+{
+    return row->flops_per_s > 0 ? cb_format_flops(out, rate) : cb_format_bandwidth(out, rate);
+}
+
+/* What is common to the rows of a kernel, and what is odd about them. */
+struct summary {
+    size_t usable; /* the first so many entries */
+    size_t noisy, wrong_ranks, failed;
+    unsigned long long wrong;
+    int threads_least, threads_most;
+    bool variants_differ;
+};
+
+static struct summary summarize(const struct entry *entries, size_t count)
+{
+    struct summary sum = {.threads_least = entries[0].row->threads,
+                          .threads_most = entries[0].row->threads};
+    for (size_t i = 0; i < count; i++) {
+        const struct cb_kernel_row *row = entries[i].row;
+        bool wrong = row->wrong > 0 || row->status == CB_STATUS_WRONG;
+        sum.usable += cb_status_is_usable(row->status);
+        sum.noisy += row->status == CB_STATUS_NOISY;
+        sum.wrong_ranks += wrong;
+        sum.wrong += row->wrong;
+        sum.failed += row->status == CB_STATUS_FAILED || row->status == CB_STATUS_TIMEOUT;
+        sum.threads_least = row->threads < sum.threads_least ? row->threads : sum.threads_least;
+        sum.threads_most = row->threads > sum.threads_most ? row->threads : sum.threads_most;
+        sum.variants_differ |= strcmp(row->variant, entries[0].row->variant) != 0;
+    }
+    return sum;
+}
+
+static void add_note(struct cb_table *table, const struct summary *sum)
+{
+    char text[160] = "";
+    int used = 0;
+    if (sum->wrong_ranks > 0)
+        used += snprintf(text, sizeof(text), "WRONG on %zu rank%s (%llu)", sum->wrong_ranks,
+                         sum->wrong_ranks == 1 ? "" : "s", sum->wrong);
+    if (sum->failed > 0)
+        used += snprintf(text + used, sizeof(text) - (size_t)used, "%sfailed on %zu",
+                         used > 0 ? ", " : "", sum->failed);
+    if (sum->noisy > 0)
+        snprintf(text + used, sizeof(text) - (size_t)used, "%snoisy on %zu", used > 0 ? ", " : "",
+                 sum->noisy);
+    cb_table_add(table,
+                 sum->wrong_ranks + sum->failed > 0 ? CB_STYLE_BAD
+                 : sum->noisy > 0                   ? CB_STYLE_WARN
+                                                    : CB_STYLE_PLAIN,
+                 "%s", text);
+}
+
+static void add_kernel(struct cb_page *page, struct cb_table *table, const struct entry *entries,
+                       size_t count)
+{
+    const struct cb_kernel_row *worst = entries[0].row;
+    struct summary sum = summarize(entries, count);
+    char text[CB_UNIT_TEXT];
+    cb_table_add(table, CB_STYLE_PLAIN, "%s %s", worst->kernel, cb_dtype_name(worst->dtype));
+    if (sum.usable > 0) {
+        size_t middle = sum.usable / 2;
+        double median = sum.usable % 2 == 1 ? entries[middle].rate
+                                            : (entries[middle - 1].rate + entries[middle].rate) / 2;
+        cb_table_add(table, CB_STYLE_PLAIN, "%s", format_rate(text, worst, median));
+        cb_table_add(table, CB_STYLE_PLAIN, "%s", format_rate(text, worst, entries[0].rate));
+        cb_table_add(table, CB_STYLE_PLAIN, "%s/%d",
+                     cb_lookup_host_of_rank(&page->lookup, worst->rank), worst->rank);
+    } else {
+        for (int i = 0; i < 3; i++)
+            cb_table_add(table, CB_STYLE_PLAIN, "-");
+    }
+    if (sum.threads_least == sum.threads_most)
+        cb_table_add(table, CB_STYLE_PLAIN, "%d", sum.threads_least);
+    else
+        cb_table_add(table, CB_STYLE_PLAIN, "%d-%d", sum.threads_least, sum.threads_most);
+    cb_table_add(table, CB_STYLE_PLAIN, "%s%s", worst->variant,
+                 sum.variants_differ ? " and others" : "");
+    add_note(table, &sum);
+}
+
+/* Fills entries (room for every row) with what is not skipped, sorted. */
+static int collect(const struct cb_result *result, struct entry *entries, size_t *count)
+{
+    struct cb_names groups = {0};
+    int rc = 0;
+    *count = 0;
+    for (size_t i = 0; i < result->kernels.count && rc == 0; i++) {
+        const struct cb_kernel_row *row = &result->kernels.items[i];
+        if (row->status == CB_STATUS_SKIPPED)
+            continue;
+        char name[sizeof(row->kernel) + 4];
+        snprintf(name, sizeof(name), "%c%s", 'a' + (int)row->dtype, row->kernel);
+        struct entry *entry = &entries[*count];
+        entry->row = row;
+        entry->rate = cb_status_is_usable(row->status) ? rate_of(row) : HUGE_RATE;
+        rc = cb_names_intern(&groups, name, &entry->group);
+        ++*count;
+    }
+    qsort(entries, *count, sizeof(*entries), by_group_and_rate);
+    cb_names_fini(&groups);
+    return rc;
+}
+
+void cb_page_add_kernels(struct cb_page *page)
+{
+    static const struct cb_table_column columns[] = {
+        {NULL, CB_ALIGN_LEFT, 12}, {"median", CB_ALIGN_RIGHT, 0},  {"worst", CB_ALIGN_RIGHT, 0},
+        {"on", CB_ALIGN_LEFT, 8},  {"threads", CB_ALIGN_RIGHT, 0}, {"how", CB_ALIGN_LEFT, 8},
+        {NULL, CB_ALIGN_LEFT, 12},
+    };
+    struct entry *entries = calloc(page->result->kernels.count + 1, sizeof(*entries));
+    size_t count = 0;
+    if (!entries || collect(page->result, entries, &count) != 0) {
+        page->out->failed = true;
+        count = 0;
+    }
+    struct cb_table table;
+    cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    size_t most = 0;
+    for (size_t first = 0; first < count;) {
+        size_t length = 1;
+        while (first + length < count && entries[first + length].group == entries[first].group)
+            length++;
+        add_kernel(page, &table, entries + first, length);
+        most = length > most ? length : most;
+        first += length;
+    }
+    if (count > 0)
+        cb_page_section(page, "KERNELS", "per rank, all at once: median and worst of %zu", most);
+    cb_page_table(page, &table);
+    free(entries);
+}
