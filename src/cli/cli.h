@@ -23,8 +23,8 @@ enum cb_cli_outcome { CB_CLI_GO_ON = 0, CB_CLI_SERVED = 1 };
  * option, which is answered with the nearest known one; an option without its value and an argument
  * that no parser took are named. --help (-h) and --version (-V) need not be in the argp. Parsers of
  * the argp report a bad value by filling the struct cb_error that is their input's first member
- * (struct cb_cli_input) and returning EINVAL; state->hook holds the address of err, where a child
- * copies its own on ARGP_KEY_ERROR. Returns CB_CLI_GO_ON, CB_CLI_SERVED when --help or --version
+ * (struct cb_cli_input) and returning EINVAL; a child's passes its own on with cb_cli_pass_error.
+ * Returns CB_CLI_GO_ON, CB_CLI_SERVED when --help or --version
  * has been printed to stdout (the command then returns 0), or CB_E_USAGE with err filled. */
 int cb_cli_parse(const struct argp *argp, int argc, char **argv, void *input, struct cb_error *err);
 
@@ -32,6 +32,10 @@ int cb_cli_parse(const struct argp *argp, int argc, char **argv, void *input, st
 struct cb_cli_input {
     struct cb_error error;
 };
+
+/* For the parser of a child, on ARGP_KEY_ERROR: hands the error in its own input, if there is one,
+ * to cb_cli_parse, which knows the command's input only. */
+void cb_cli_pass_error(const struct argp_state *state, const struct cb_cli_input *input);
 
 /* For use in an argp parser: fills the error with "--name VALUE: why" (VALUE is left out where the
  * reason shows it already) and returns EINVAL. parse_error is what a units parser said. */

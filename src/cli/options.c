@@ -86,6 +86,11 @@ static const struct known_option *find_short(const known_options *known, char le
     return NULL;
 }
 
+static void hint_at_help(const char *command, struct cb_error *err)
+{
+    cb_error_set_hint(err, "see commbound%s%s --help", *command ? " " : "", command);
+}
+
 static int fail_unknown(const known_options *known, const char *command, const char *text,
                         size_t length, struct cb_error *err)
 {
@@ -100,9 +105,10 @@ static int fail_unknown(const known_options *known, const char *command, const c
     snprintf(typed, sizeof(typed), "%.*s", shown, text);
     const char *nearest = names ? cb_suggest(typed, names, count) : NULL;
     if (nearest)
-        cb_error_set_hint(err, "did you mean '%s'? (see commbound %s --help)", nearest, command);
+        cb_error_set_hint(err, "did you mean '%s'? (see commbound%s%s --help)", nearest,
+                          *command ? " " : "", command);
     else
-        cb_error_set_hint(err, "see commbound %s --help", command);
+        hint_at_help(command, err);
     free(names);
     return rc;
 }
@@ -110,7 +116,7 @@ static int fail_unknown(const known_options *known, const char *command, const c
 static int fail_missing_value(const char *command, const char *option, struct cb_error *err)
 {
     int rc = cb_fail(err, CB_E_USAGE, "%s needs a value", option);
-    cb_error_set_hint(err, "see commbound %s --help", command);
+    hint_at_help(command, err);
     return rc;
 }
 
@@ -132,7 +138,7 @@ static int scan_long(const known_options *known, const char *command, char **wor
     bool attached = name[length] == '=';
     if (attached && !option->takes_value) {
         int rc = cb_fail(err, CB_E_USAGE, "%s takes no value", option->shown);
-        cb_error_set_hint(err, "see commbound %s --help", command);
+        hint_at_help(command, err);
         return rc;
     }
     if (option->takes_value && !attached && left < 2)
@@ -218,6 +224,8 @@ static int serve_request(const struct argp *argp, int request, char *command, st
     if (request == KEY_VERSION) {
         printf("commbound %s\n%s\n", CB_VERSION, CB_BUILD);
     } else {
+        /* 80 columns and no note on short options, whatever the environment says. */
+        setenv("ARGP_HELP_FMT", "rmargin=79,no-dup-args-note", 1);
         char name[64];
         snprintf(name, sizeof(name), "commbound%s%s", *command ? " " : "", command);
         argp_help(argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
@@ -226,8 +234,10 @@ static int serve_request(const struct argp *argp, int request, char *command, st
     return rc ? rc : CB_CLI_SERVED;
 }
 
-/* What the root parser hands to the command's argp, and where children report (state->hook). */
-struct root_input {
+/* The argp above a command's: knows where errors go. A child's parser finds it as
+ * state->root_argp, the one thing that argp shows to all of them. */
+struct root {
+    struct argp argp; /* first: state->root_argp points to it */
     void *command_input;
     struct cb_error *err;
 };
@@ -235,44 +245,48 @@ struct root_input {
 static error_t parse_root(int key, char *argument, struct argp_state *state)
 {
     (void)argument;
-    const struct root_input *root = state->input;
     if (key != ARGP_KEY_INIT)
         return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = root->command_input;
-    state->hook = root->err;
+    state->child_inputs[0] = ((const struct root *)state->root_argp)->command_input;
     return 0;
 }
 
-static int run_argp(const struct argp *root, int argc, char **argv, void *input,
-                    struct cb_error *err)
+void cb_cli_pass_error(const struct argp_state *state, const struct cb_cli_input *input)
 {
-    struct cb_error *reported = &((struct cb_cli_input *)input)->error;
-    struct root_input root_input = {.command_input = input, .err = err};
+    if (input->error.code)
+        *((const struct root *)state->root_argp)->err = input->error;
+}
+
+static int run_argp(const struct root *root, int argc, char **argv)
+{
+    struct cb_cli_input *input = root->command_input;
+    struct cb_error *err = root->err;
     int next = argc;
-    cb_error_clear(reported);
+    cb_error_clear(&input->error);
     cb_error_clear(err);
-    error_t rc = argp_parse(root, argc, argv, ARGP_SILENT | ARGP_IN_ORDER, &next, &root_input);
+    error_t rc = argp_parse(&root->argp, argc, argv, ARGP_SILENT | ARGP_IN_ORDER, &next, NULL);
     if (rc == 0 && next >= argc)
         return CB_CLI_GO_ON;
-    if (reported->code)
-        *err = *reported;
-    if (err->code == CB_OK && next < argc) {
+    if (input->error.code)
+        *err = input->error;
+    if (err->code)
+        return err->code;
+    if (next < argc)
         cb_fail(err, CB_E_USAGE, "unexpected argument '%.60s'", argv[next]);
-        cb_error_set_hint(err, "see commbound %s --help", argv[0]);
-    } else if (err->code == CB_OK) {
+    else
         cb_fail(err, CB_E_USAGE, "the command line is wrong");
-        cb_error_set_hint(err, "see commbound %s --help", argv[0]);
-    }
+    hint_at_help(argv[0], err);
     return err->code;
 }
 
 int cb_cli_parse(const struct argp *argp, int argc, char **argv, void *input, struct cb_error *err)
 {
     const struct argp_child children[] = {{.argp = argp}, {.argp = &common_argp, .group = -1}, {0}};
-    const struct argp root = {.parser = parse_root, .children = children};
+    const struct root root = {
+        .argp = {.parser = parse_root, .children = children}, .command_input = input, .err = err};
     known_options known = {0};
     int serve = 0;
-    int rc = collect_options(&root, &known);
+    int rc = collect_options(&root.argp, &known);
     if (rc) {
         cb_fail(err, CB_E_MEMORY, "no memory for the command line");
         goto out;
@@ -280,8 +294,7 @@ int cb_cli_parse(const struct argp *argp, int argc, char **argv, void *input, st
     rc = scan_names(&known, argc, argv, &serve, err);
     if (rc)
         goto out;
-    rc =
-        serve ? serve_request(&root, serve, argv[0], err) : run_argp(&root, argc, argv, input, err);
+    rc = serve ? serve_request(&root.argp, serve, argv[0], err) : run_argp(&root, argc, argv);
 out:
     cb_vec_fini(&known);
     return rc;

@@ -10,7 +10,7 @@ static const struct argp_option options[] = {
     {.name = "format",
      .key = KEY_FORMAT,
      .arg = "FORMAT",
-     .doc = "How to write it: text, json or, of a result file, csv (default text)"},
+     .doc = "text, json or csv (default text; judge knows no csv)"},
     {.name = "output",
      .key = KEY_OUTPUT,
      .arg = "FILE",
@@ -50,8 +50,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         input->path = argument;
         return 0;
     case ARGP_KEY_ERROR:
-        if (input->base.error.code && state->hook)
-            *(struct cb_error *)state->hook = input->base.error;
+        cb_cli_pass_error(state, &input->base);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

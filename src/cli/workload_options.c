@@ -132,8 +132,8 @@ static error_t parse_workload(int key, char *argument, struct argp_state *state)
     struct cb_workload_input *input = state->input;
     if (key == ARGP_KEY_END)
         return check_whole(input);
-    if (key == ARGP_KEY_ERROR && input->base.error.code && state->hook) {
-        *(struct cb_error *)state->hook = input->base.error;
+    if (key == ARGP_KEY_ERROR) {
+        cb_cli_pass_error(state, &input->base);
         return 0;
     }
     for (size_t i = 0; i < TARGET_COUNT; i++)
