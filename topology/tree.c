@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "topology/internal.h"
@@ -60,7 +61,9 @@ long long cb_tree_read_integer(const char *folder, const char *file, long long m
 bool cb_tree_exists(const char *folder, const char *file)
 {
     char path[PATH_MAX];
-    return join(path, folder, file) && access(path, F_OK) == 0;
+    struct stat status;
+    /* A link counts even where its target is hidden, as in a container. */
+    return join(path, folder, file) && lstat(path, &status) == 0;
 }
 
 bool cb_tree_read_link(const char *folder, const char *file, char *name, size_t size_bytes)

@@ -78,7 +78,8 @@ void cb_doctor_add_library(struct cb_doctor *doctor, const char *name, const cha
     cb_doctor_add_part(doctor, name, CB_DOCTOR_FOUND, is_shared ? path : "", "%s", version);
 }
 
-static void look_at_programs(struct cb_doctor *doctor)
+/* Returns whether one of them can start ranks. */
+static bool look_at_programs(struct cb_doctor *doctor)
 {
     bool has_launcher = false;
     for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
@@ -98,9 +99,7 @@ static void look_at_programs(struct cb_doctor *doctor)
             memcpy(doctor->mpirun, version, sizeof(version));
         has_launcher |= answers && row->is_launcher;
     }
-    if (!has_launcher)
-        cb_doctor_set_obstacle(doctor, "neither mpirun nor srun works here, so that nothing can "
-                                       "start ranks; install openmpi-bin");
+    return has_launcher;
 }
 
 #ifndef COMMBOUND_MEASURE
@@ -222,8 +221,11 @@ int cb_cmd_doctor(int argc, char **argv)
 
     doctor.sysroot = input.sysroot;
     cb_doctor_add_part(&doctor, "commbound", CB_DOCTOR_FOUND, "", "%s (%s)", CB_VERSION, CB_BUILD);
-    look_at_programs(&doctor);
+    bool has_launcher = look_at_programs(&doctor);
     cb_doctor_look_at_measuring(&doctor);
+    if (!has_launcher)
+        cb_doctor_set_obstacle(&doctor, "neither mpirun nor srun works here, so that nothing can "
+                                        "start ranks; install openmpi-bin");
     cb_doctor_add_library(&doctor, "jansson", CB_JANSSON_VERSION, "libjansson.so");
     cb_doctor_add_part(&doctor, "GPU path", CB_DOCTOR_ABSENT, "",
                        "not in this build: the network and the host's processors are measured");
