@@ -1,5 +1,6 @@
 #include "base/table.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #define COLUMNS_MAX 16
 #define GAP_COLUMNS 2
 #define CELL_BYTES 1024
+#define UNIT_COLUMNS 32 /* a number and its unit are not longer */
 #define ELLIPSIS "..."
 #define ELLIPSIS_COLUMNS 3
 
@@ -57,6 +59,18 @@ void cb_styled_add(struct cb_strbuf *out, enum cb_style style, bool color, const
         cb_strbuf_add(out, "\033[0m");
 }
 
+/* The length of what is not broken at the start of text: a word, and where that is a number also
+ * the next one, so that "64 GiB" stays together. */
+static size_t unit_length(const char *text)
+{
+    size_t word = strcspn(text, " ");
+    if (!isdigit((unsigned char)text[text[0] == '(']) || text[word] == '\0' ||
+        text[word + 1] == ' ')
+        return word;
+    size_t both = word + 1 + strcspn(text + word + 1, " ");
+    return both <= UNIT_COLUMNS ? both : word;
+}
+
 void cb_paragraph_add(struct cb_strbuf *out, int first_columns, int indent_columns,
                       const char *text)
 {
@@ -67,7 +81,7 @@ void cb_paragraph_add(struct cb_strbuf *out, int first_columns, int indent_colum
     bool fresh = true; /* nothing of this paragraph on the line yet */
     const char *at = cb_strbuf_get(&clean);
     while (*(at += strspn(at, " "))) {
-        size_t length = strcspn(at, " ");
+        size_t length = unit_length(at);
         size_t blank = fresh ? 0 : 1;
         size_t room = CB_PAGE_COLUMNS > column + blank ? CB_PAGE_COLUMNS - column - blank : 0;
         bool fits_a_line = length <= CB_PAGE_COLUMNS - indent;

@@ -28,9 +28,9 @@ enum cb_style {
 void cb_styled_add(struct cb_strbuf *out, enum cb_style style, bool color, const char *text);
 
 /* Appends text (made printable) broken at blanks into lines of at most CB_PAGE_COLUMNS, and the
- * last line's end. The first line already holds first_columns; the others are indented by
- * indent_columns (well below the page). A word that is longer than a line is broken where the line
- * ends. */
+ * last line's end. A number is not parted from the word after it ("64 GiB"). The first line already
+ * holds first_columns; the others are indented by indent_columns (well below the page). A word that
+ * is longer than a line is broken where the line ends. */
 void cb_paragraph_add(struct cb_strbuf *out, int first_columns, int indent_columns,
                       const char *text);
 

@@ -58,12 +58,13 @@ void cb_page_field(struct cb_page *page, const char *label, const char *format, 
     cb_paragraph_add(page->out, CB_PAGE_INDENT + width, CB_PAGE_INDENT + FIELD_COLUMNS, text);
 }
 
-void cb_page_text(struct cb_page *page, int columns, const char *format, ...)
+void cb_page_text(struct cb_page *page, int first_columns, int rest_columns, const char *format,
+                  ...)
 {
     char text[TEXT_BYTES];
     FORMAT_TEXT(text, format);
-    cb_strbuf_fill(page->out, ' ', (size_t)columns);
-    cb_paragraph_add(page->out, columns, columns + 2, text);
+    cb_strbuf_fill(page->out, ' ', (size_t)first_columns);
+    cb_paragraph_add(page->out, first_columns, rest_columns, text);
 }
 
 void cb_page_table(struct cb_page *page, struct cb_table *table)

@@ -11,6 +11,7 @@
 #include "result/result.h"
 
 #define CB_PAGE_INDENT 4 /* of what stands in a section */
+#define CB_PAGE_HANG 6   /* of what belongs to the line above it */
 
 struct cb_page {
     const struct cb_result *result; /* borrowed, like the two below */
@@ -31,9 +32,9 @@ void cb_page_headline(struct cb_page *page, const char *label, enum cb_style sty
 void cb_page_field(struct cb_page *page, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Text indented by columns, wrapped, its further lines two columns deeper. */
-void cb_page_text(struct cb_page *page, int columns, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Text wrapped, its first line indented by first_columns and the others by rest_columns. */
+void cb_page_text(struct cb_page *page, int first_columns, int rest_columns, const char *format,
+                  ...) __attribute__((format(printf, 4, 5)));
 
 /* Renders the table and frees it. */
 void cb_page_table(struct cb_page *page, struct cb_table *table);

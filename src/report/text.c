@@ -129,7 +129,8 @@ void cb_page_add_header(struct cb_page *page)
     add_item(&line, CB_STYLE_PLAIN, item);
     cb_strbuf_add(page->out, "\n");
     if (result->simulated)
-        cb_page_text(page, 2, "the transport is simulated: its times say nothing about hardware");
+        cb_page_text(page, 2, 2,
+                     "the transport is simulated: its times say nothing about hardware");
     if (!result->complete && !is_paper(result))
         add_stopped(page);
 }

@@ -84,7 +84,7 @@ static void print_groups(struct cb_page *page, struct groups *groups, group_prin
         first += length;
     }
     if (groups->descriptions.offsets_bytes.count > shown)
-        cb_page_text(page, CB_PAGE_INDENT, "and %zu more kinds, in the result file",
+        cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_HANG, "and %zu more kinds, in the result file",
                      groups->descriptions.offsets_bytes.count - shown);
     page->out->failed |= hosts.failed;
     cb_strbuf_fini(&hosts);
@@ -96,7 +96,7 @@ static void print_groups(struct cb_page *page, struct groups *groups, group_prin
 static void print_nodes(struct cb_page *page, const char *description, size_t count,
                         const char *hosts)
 {
-    cb_page_text(page, CB_PAGE_INDENT, "%zu x %s: %s", count, description, hosts);
+    cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_HANG, "%zu x %s: %s", count, description, hosts);
 }
 
 static void add_nodes(struct cb_page *page)
@@ -204,8 +204,8 @@ static void add_nics(struct cb_page *page)
             left_out +=
                 (size_t)(result->nodes.items[i].nics_found - result->nodes.items[i].nic_count);
     if (left_out > 0)
-        cb_page_text(page, CB_PAGE_INDENT, "and %zu more interfaces that the result does not hold",
-                     left_out);
+        cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_HANG,
+                     "and %zu more interfaces that the result does not hold", left_out);
 }
 
 /* ---- ranks ---- */

@@ -16,6 +16,12 @@ static const char *const headings[] = {
     [CB_SCOPE_INTER_NODE] = "between",
 };
 
+static const char *const time_headings[] = {
+    [CB_SCOPE_WORLD] = "time",
+    [CB_SCOPE_INTRA_NODE] = "time inside",
+    [CB_SCOPE_INTER_NODE] = "time between",
+};
+
 /* One line of a table: the rows of one size. */
 struct size_line {
     const struct cb_collective_row *cells[CB_SCOPE_COUNT];
@@ -62,37 +68,27 @@ static void add_cell(struct cb_table *table, const struct cb_collective_row *row
     if (!row)
         cb_table_add(table, CB_STYLE_PLAIN, "-");
     else if (cb_status_is_usable(row->status))
-        cb_table_add(table, CB_STYLE_PLAIN, "%s", cb_format_bandwidth(text, row->bus_bytes_per_s));
+        cb_table_add(table, cb_page_mark_style(row->status), "%s%s",
+                     row->status == CB_STATUS_NOISY ? "~" : "",
+                     cb_format_bandwidth(text, row->bus_bytes_per_s));
     else
         cb_table_add(table, cb_page_mark_style(row->status), "%s",
                      row->status == CB_STATUS_WRONG ? "WRONG" : cb_page_mark(row->status));
 }
 
-/* "noisy", or where it is not what the time column shows, "noisy between"; and wrong data. */
-static void add_note(struct cb_table *table, const struct group *group,
-                     const struct size_line *line)
+/* How many elements were wrong in which scope. */
+static void add_note(struct cb_table *table, const struct size_line *line)
 {
-    char text[128] = "";
-    size_t used = 0;
-    enum cb_style style = CB_STYLE_PLAIN;
+    struct cb_strbuf text = {0};
     for (size_t i = 0; i < CB_SCOPE_COUNT; i++) {
         const struct cb_collective_row *row = line->cells[order[i]];
-        if (!row || (row->status != CB_STATUS_NOISY && row->wrong == 0))
-            continue;
-        bool other = order[i] != group->time_scope;
-        const char *comma = used > 0 ? ", " : "";
-        if (row->wrong > 0) {
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llu WRONG%s%s", comma,
-                                     (unsigned long long)row->wrong, other ? " " : "",
-                                     other ? headings[order[i]] : "");
-            style = CB_STYLE_BAD;
-        } else {
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%snoisy%s%s", comma,
-                                     other ? " " : "", other ? headings[order[i]] : "");
-            style = style == CB_STYLE_BAD ? style : CB_STYLE_WARN;
-        }
+        if (row && row->wrong > 0)
+            cb_strbuf_addf(&text, "%s%llu WRONG %s", text.length_bytes > 0 ? ", " : "",
+                           (unsigned long long)row->wrong, headings[order[i]]);
     }
-    cb_table_add(table, style, "%s", text);
+    cb_table_add(table, CB_STYLE_BAD, "%s", cb_strbuf_get(&text));
+    table->failed |= text.failed;
+    cb_strbuf_fini(&text);
 }
 
 static void add_line(struct cb_table *table, const struct group *group,
@@ -112,7 +108,7 @@ static void add_line(struct cb_table *table, const struct group *group,
     bool interval = usable && timed->time.ci95_relative >= 0;
     cb_table_add(table, CB_STYLE_PLAIN, "%s",
                  interval ? cb_format_share(text, timed->time.ci95_relative) : "");
-    add_note(table, group, line);
+    add_note(table, line);
 }
 
 /* Rows whose sizes read the same (all_gather over 3 ranks has 1048572 bytes where over 2 it has 1
@@ -169,24 +165,22 @@ static void choose_time_scope(struct group *group)
 static void add_group(struct cb_page *page, struct group *group)
 {
     bool any = false; /* a table of nothing but failures says no more than their reasons do */
+    bool noisy = false;
     for (size_t i = 0; i < group->count; i++) {
         const struct cb_collective_row *row = group->rows[i];
         group->ranks[row->scope] = row->ranks;
         any |= cb_status_is_usable(row->status) || row->status == CB_STATUS_WRONG;
+        noisy |= row->status == CB_STATUS_NOISY;
     }
     if (!any)
         return;
     choose_time_scope(group);
-    bool only = group->time_scope == CB_SCOPE_WORLD;
     const struct cb_table_column columns[] = {
         {"size", CB_ALIGN_RIGHT, 0},
         {headings[order[0]], CB_ALIGN_RIGHT, 0},
         {headings[order[1]], CB_ALIGN_RIGHT, 0},
         {headings[order[2]], CB_ALIGN_RIGHT, 0},
-        {only                                       ? "time"
-         : group->time_scope == CB_SCOPE_INTER_NODE ? "time between"
-                                                    : "time inside",
-         CB_ALIGN_RIGHT, 0},
+        {time_headings[group->time_scope], CB_ALIGN_RIGHT, 0},
         {"+-", CB_ALIGN_RIGHT, 0},
         {NULL, CB_ALIGN_LEFT, 8},
     };
@@ -195,6 +189,9 @@ static void add_group(struct cb_page *page, struct group *group)
     add_lines(&table, group);
     add_title(page, group);
     cb_page_table(page, &table);
+    if (noisy)
+        cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_INDENT,
+                     "~ noisy: the interval of the median did not shrink to its target");
 }
 
 void cb_page_add_collectives(struct cb_page *page)

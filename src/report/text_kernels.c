@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ static const char *format_rate(char out[CB_UNIT_TEXT], const struct cb_kernel_ro
 
 /* What is common to the rows of a kernel, and what is odd about them. */
 struct summary {
+    size_t count;
     size_t usable; /* the first so many entries */
     size_t noisy, wrong_ranks, failed;
     unsigned long long wrong;
@@ -48,7 +50,8 @@ struct summary {
 
 static struct summary summarize(const struct entry *entries, size_t count)
 {
-    struct summary sum = {.threads_least = entries[0].row->threads,
+    struct summary sum = {.count = count,
+                          .threads_least = entries[0].row->threads,
                           .threads_most = entries[0].row->threads};
     for (size_t i = 0; i < count; i++) {
         const struct cb_kernel_row *row = entries[i].row;
@@ -65,37 +68,35 @@ static struct summary summarize(const struct entry *entries, size_t count)
     return sum;
 }
 
-static void add_note(struct cb_table *table, const struct summary *sum)
+/* What is odd about a kernel, below the table. */
+static void add_note(struct cb_page *page, const struct cb_kernel_row *row,
+                     const struct summary *sum)
 {
-    char text[160] = "";
-    int used = 0;
+    char name[CB_NAME];
+    snprintf(name, sizeof(name), "%s %s", row->kernel, cb_dtype_name(row->dtype));
     if (sum->wrong_ranks > 0)
-        used += snprintf(text, sizeof(text), "WRONG on %zu rank%s (%llu)", sum->wrong_ranks,
-                         sum->wrong_ranks == 1 ? "" : "s", sum->wrong);
+        cb_page_headline(page, "  WRONG DATA", CB_STYLE_BAD,
+                         "%s: %llu elements on %zu of %zu ranks", name, sum->wrong,
+                         sum->wrong_ranks, sum->count);
     if (sum->failed > 0)
-        used += snprintf(text + used, sizeof(text) - (size_t)used, "%sfailed on %zu",
-                         used > 0 ? ", " : "", sum->failed);
+        cb_page_headline(page, "  failed", CB_STYLE_BAD, "%s: on %zu of %zu ranks", name,
+                         sum->failed, sum->count);
     if (sum->noisy > 0)
-        snprintf(text + used, sizeof(text) - (size_t)used, "%snoisy on %zu", used > 0 ? ", " : "",
-                 sum->noisy);
-    cb_table_add(table,
-                 sum->wrong_ranks + sum->failed > 0 ? CB_STYLE_BAD
-                 : sum->noisy > 0                   ? CB_STYLE_WARN
-                                                    : CB_STYLE_PLAIN,
-                 "%s", text);
+        cb_page_headline(page, "  noisy", CB_STYLE_WARN, "%s: on %zu of %zu ranks", name,
+                         sum->noisy, sum->count);
 }
 
 static void add_kernel(struct cb_page *page, struct cb_table *table, const struct entry *entries,
-                       size_t count)
+                       const struct summary *sum)
 {
     const struct cb_kernel_row *worst = entries[0].row;
-    struct summary sum = summarize(entries, count);
     char text[CB_UNIT_TEXT];
     cb_table_add(table, CB_STYLE_PLAIN, "%s %s", worst->kernel, cb_dtype_name(worst->dtype));
-    if (sum.usable > 0) {
-        size_t middle = sum.usable / 2;
-        double median = sum.usable % 2 == 1 ? entries[middle].rate
-                                            : (entries[middle - 1].rate + entries[middle].rate) / 2;
+    if (sum->usable > 0) {
+        size_t middle = sum->usable / 2;
+        double median = sum->usable % 2 == 1
+                            ? entries[middle].rate
+                            : (entries[middle - 1].rate + entries[middle].rate) / 2;
         cb_table_add(table, CB_STYLE_PLAIN, "%s", format_rate(text, worst, median));
         cb_table_add(table, CB_STYLE_PLAIN, "%s", format_rate(text, worst, entries[0].rate));
         cb_table_add(table, CB_STYLE_PLAIN, "%s/%d",
@@ -104,13 +105,8 @@ static void add_kernel(struct cb_page *page, struct cb_table *table, const struc
         for (int i = 0; i < 3; i++)
             cb_table_add(table, CB_STYLE_PLAIN, "-");
     }
-    if (sum.threads_least == sum.threads_most)
-        cb_table_add(table, CB_STYLE_PLAIN, "%d", sum.threads_least);
-    else
-        cb_table_add(table, CB_STYLE_PLAIN, "%d-%d", sum.threads_least, sum.threads_most);
     cb_table_add(table, CB_STYLE_PLAIN, "%s%s", worst->variant,
-                 sum.variants_differ ? " and others" : "");
-    add_note(table, &sum);
+                 sum->variants_differ ? " and others" : "");
 }
 
 /* Fills entries (room for every row) with what is not skipped, sorted. */
@@ -136,32 +132,61 @@ static int collect(const struct cb_result *result, struct entry *entries, size_t
     return rc;
 }
 
-void cb_page_add_kernels(struct cb_page *page)
+/* How many entries from the first on are of its group. */
+static size_t group_length(const struct entry *entries, size_t count)
+{
+    size_t length = 1;
+    while (length < count && entries[length].group == entries[0].group)
+        length++;
+    return length;
+}
+
+static void add_table(struct cb_page *page, const struct entry *entries, size_t count)
 {
     static const struct cb_table_column columns[] = {
-        {NULL, CB_ALIGN_LEFT, 12}, {"median", CB_ALIGN_RIGHT, 0},  {"worst", CB_ALIGN_RIGHT, 0},
-        {"on", CB_ALIGN_LEFT, 8},  {"threads", CB_ALIGN_RIGHT, 0}, {"how", CB_ALIGN_LEFT, 8},
-        {NULL, CB_ALIGN_LEFT, 12},
+        {NULL, CB_ALIGN_LEFT, 0},  {"median", CB_ALIGN_RIGHT, 0}, {"worst", CB_ALIGN_RIGHT, 0},
+        {"on", CB_ALIGN_LEFT, 16}, {"how", CB_ALIGN_LEFT, 8},
     };
+    struct cb_table table;
+    struct summary all = {.threads_least = INT_MAX};
+    cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t first = 0; first < count;) {
+        size_t length = group_length(entries + first, count - first);
+        struct summary sum = summarize(entries + first, length);
+        add_kernel(page, &table, entries + first, &sum);
+        all.count = length > all.count ? length : all.count;
+        all.threads_least =
+            sum.threads_least < all.threads_least ? sum.threads_least : all.threads_least;
+        all.threads_most =
+            sum.threads_most > all.threads_most ? sum.threads_most : all.threads_most;
+        first += length;
+    }
+    char threads[48];
+    if (all.threads_least == all.threads_most)
+        snprintf(threads, sizeof(threads), "%d", all.threads_most);
+    else
+        snprintf(threads, sizeof(threads), "%d-%d", all.threads_least, all.threads_most);
+    cb_page_section(page, "KERNELS",
+                    "per rank, %s thread%s, all ranks at once: median and worst of %zu", threads,
+                    all.threads_most == 1 ? "" : "s", all.count);
+    cb_page_table(page, &table);
+}
+
+void cb_page_add_kernels(struct cb_page *page)
+{
     struct entry *entries = calloc(page->result->kernels.count + 1, sizeof(*entries));
     size_t count = 0;
     if (!entries || collect(page->result, entries, &count) != 0) {
         page->out->failed = true;
         count = 0;
     }
-    struct cb_table table;
-    cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    size_t most = 0;
+    if (count > 0)
+        add_table(page, entries, count);
     for (size_t first = 0; first < count;) {
-        size_t length = 1;
-        while (first + length < count && entries[first + length].group == entries[first].group)
-            length++;
-        add_kernel(page, &table, entries + first, length);
-        most = length > most ? length : most;
+        size_t length = group_length(entries + first, count - first);
+        struct summary sum = summarize(entries + first, length);
+        add_note(page, entries[first].row, &sum);
         first += length;
     }
-    if (count > 0)
-        cb_page_section(page, "KERNELS", "per rank, all at once: median and worst of %zu", most);
-    cb_page_table(page, &table);
     free(entries);
 }

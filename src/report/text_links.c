@@ -43,7 +43,7 @@ static void add_link(struct cb_page *page, struct cb_table *table, const struct 
     cb_table_add(table, cb_page_mark_style(row->status), "%s", cb_page_mark(row->status));
 }
 
-/* Unusable ones first, then slow to fast. */
+/* Links whose data were wrong first, then slow to fast. */
 static int by_rate(const void *a, const void *b)
 {
     const struct cb_pair_row *left = *(const struct cb_pair_row *const *)a;
@@ -55,11 +55,13 @@ static int by_rate(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* What failed is told under "not measured", with the reason. */
 static size_t collect(const struct cb_result *result, const struct cb_pair_row **rows)
 {
     size_t count = 0;
     for (size_t i = 0; i < result->pairs.count; i++)
-        if (result->pairs.items[i].status != CB_STATUS_SKIPPED)
+        if (cb_status_is_usable(result->pairs.items[i].status) ||
+            result->pairs.items[i].status == CB_STATUS_WRONG)
             rows[count++] = &result->pairs.items[i];
     if (count > LINKS_ALL)
         qsort(rows, count, sizeof(*rows), by_rate);
@@ -68,6 +70,9 @@ static size_t collect(const struct cb_result *result, const struct cb_pair_row *
 
 static void add_title(struct cb_page *page, const struct cb_pair_row **rows, size_t count)
 {
+    size_t wrong = 0;
+    while (wrong + 1 < count && rows[wrong]->status == CB_STATUS_WRONG)
+        wrong++;
     char size[CB_UNIT_TEXT];
     char median[CB_UNIT_TEXT];
     cb_format_bytes(size, rows[count - 1]->size_bytes);
@@ -77,7 +82,7 @@ static void add_title(struct cb_page *page, const struct cb_pair_row **rows, siz
         cb_page_section(page, "LINKS",
                         "%zu measured: the %d slowest and the %d fastest; median %s one way at %s",
                         count, LINKS_SLOWEST, LINKS_FASTEST,
-                        cb_format_bandwidth(median, rows[count / 2]->bytes_per_s), size);
+                        cb_format_bandwidth(median, rows[(wrong + count) / 2]->bytes_per_s), size);
 }
 
 void cb_page_add_links(struct cb_page *page)

@@ -95,9 +95,9 @@ static void add_step(const struct cb_page *page, const struct list *list, const 
     cb_strbuf_add(text, cb_names_get(&list->whats, step->what));
     cb_format_bytes(least, step->least_bytes);
     cb_format_bytes(most, step->most_bytes);
-    if (step->kind == STEP_COLLECTIVE && step->count == 1)
+    if (step->kind == STEP_COLLECTIVE && step->count == 1 && step->most_bytes > 0)
         cb_strbuf_addf(text, " at %s", least);
-    else if (step->kind == STEP_COLLECTIVE)
+    else if (step->kind == STEP_COLLECTIVE && step->most_bytes > 0)
         cb_strbuf_addf(text, " (%zu sizes, %s to %s)", step->count, least, most);
     else if (step->kind == STEP_KERNEL && step->count == 1)
         cb_strbuf_addf(text, " on %s/%d", cb_lookup_host_of_rank(&page->lookup, step->rank),
@@ -120,7 +120,7 @@ static int by_reason(const void *a, const void *b)
     return (left->what > right->what) - (left->what < right->what);
 }
 
-/* The steps of one reason, on one wrapped line. */
+/* A reason, and below it its steps. */
 static void add_reason(struct cb_page *page, const struct list *list, const struct step *steps,
                        size_t count)
 {
@@ -137,8 +137,11 @@ static void add_reason(struct cb_page *page, const struct list *list, const stru
     if (rest > 0)
         cb_strbuf_addf(&text, "; and %zu more", rest);
     const char *reason = cb_names_get(&list->reasons, steps[0].reason);
-    cb_page_text(page, CB_PAGE_INDENT, "%s, %s: %s", cb_page_mark(steps[0].status),
-                 *reason ? reason : "no reason given", cb_strbuf_get(&text));
+    char label[CB_NAME];
+    snprintf(label, sizeof(label), "  %s", cb_page_mark(steps[0].status));
+    cb_page_headline(page, label, cb_page_mark_style(steps[0].status), "%s",
+                     *reason ? reason : "no reason given");
+    cb_page_text(page, CB_PAGE_HANG, CB_PAGE_HANG, "%s", cb_strbuf_get(&text));
     page->out->failed |= text.failed;
     cb_strbuf_fini(&text);
 }
@@ -164,7 +167,8 @@ void cb_page_add_unmeasured(struct cb_page *page)
         first += length;
     }
     if (shown > REASONS_SHOWN)
-        cb_page_text(page, CB_PAGE_INDENT, "and %zu more reasons", shown - REASONS_SHOWN);
+        cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_HANG, "and %zu more reasons",
+                     shown - REASONS_SHOWN);
     page->out->failed |= list.failed;
     cb_names_fini(&list.reasons);
     cb_names_fini(&list.whats);

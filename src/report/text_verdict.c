@@ -10,7 +10,8 @@
 #define DIGITS_MADE 5
 #define DIGITS_SHARE 3
 #define DIGITS_MOST 12
-#define LONG_S 600 /* from here on seconds are also shown as minutes, hours or days */
+#define TEXT_COLUMNS 11 /* where the text beside VERDICT starts */
+#define LONG_S 600      /* from here on seconds are also shown as minutes, hours or days */
 
 /* A figure without a prefix, as a pocket calculator takes it: "0.117381", "238540", "7e9". */
 static const char *format_plain(char out[CB_UNIT_TEXT], double value, int digits)
@@ -104,16 +105,34 @@ static const struct outcome_row *outcome(const struct cb_formula *formula)
     return formula->undecided ? &undecided : formula->bottleneck ? &bound : &free;
 }
 
+static void add_workload_name(struct cb_page *page, const struct cb_formula *formula)
+{
+    char parameters[CB_UNIT_TEXT];
+    char tokens[CB_UNIT_TEXT];
+    char name[CB_NAME];
+    if (formula->workload[0])
+        snprintf(name, sizeof(name), "%s", formula->workload);
+    else if (formula->parameters > 0)
+        snprintf(name, sizeof(name), "%s parameters",
+                 cb_format_count(parameters, formula->parameters));
+    else
+        return;
+    if (formula->tokens_per_step > 0)
+        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS, "%s, %s tokens per rank and step", name,
+                     cb_format_count(tokens, formula->tokens_per_step));
+    else
+        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS, "%s", name);
+}
+
 static void add_unjudged(struct cb_page *page, const struct cb_formula *formula)
 {
-    const char *first = formula->bandwidth_note;
-    const char *second = formula->time_note;
+    const char *first = formula->bandwidth_bytes_per_s > 0 ? "" : formula->bandwidth_note;
+    const char *second = formula->time_s > 0 ? "" : formula->time_note;
     if (*first == '\0' && *second == '\0')
         first = "no workload and no bandwidth to judge";
     cb_page_headline(page, "VERDICT", CB_STYLE_WARN, "none: %s%s%s", first,
                      *first && *second ? "; " : "", second);
-    if (formula->workload[0])
-        cb_page_text(page, 11, "%s", formula->workload);
+    add_workload_name(page, formula);
 }
 
 static void add_outcome(struct cb_page *page, const struct cb_formula *formula)
@@ -126,21 +145,15 @@ static void add_outcome(struct cb_page *page, const struct cb_formula *formula)
                      format_share_short(share, formula->share, formula->threshold),
                      spans[formula->span].of, cb_format_share(limit, formula->threshold));
     if (impossible)
-        cb_page_text(page, 11,
+        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS,
                      "the %s time cannot hold that communication unless it is hidden "
                      "behind compute",
                      formula->time_source == CB_FROM_GIVEN ? "stated" : "assumed");
     if (formula->undecided)
-        cb_page_text(page, 11,
+        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS,
                      "the limit lies within the error of the measured bandwidth: measure "
                      "longer, or with nothing else running");
-    char tokens[CB_UNIT_TEXT];
-    if (formula->tokens_per_step > 0)
-        cb_page_text(page, 11, "%s%s%s tokens per rank and step", formula->workload,
-                     formula->workload[0] ? ", " : "",
-                     cb_format_count(tokens, formula->tokens_per_step));
-    else if (formula->workload[0])
-        cb_page_text(page, 11, "%s", formula->workload);
+    add_workload_name(page, formula);
 }
 
 /* The documents' formula with its figures, so that a reader can redo it. */
@@ -148,6 +161,7 @@ static void add_communication(struct cb_page *page, const struct cb_formula *for
 {
     char parameters[CB_UNIT_TEXT];
     char times[CB_UNIT_TEXT];
+    char whole[CB_UNIT_TEXT];
     char bandwidth[CB_UNIT_TEXT];
     char made[2 * CB_UNIT_TEXT + 8];
     char step[2 * CB_UNIT_TEXT + 8];
@@ -158,7 +172,8 @@ static void add_communication(struct cb_page *page, const struct cb_formula *for
                   format_plain(bandwidth, formula->bandwidth_bytes_per_s / 1e9, DIGITS_GIVEN),
                   format_seconds(made, formula->communication_s));
     if (formula->communications != 1 && formula->span != CB_SPAN_TOTAL)
-        cb_page_field(page, "", "per step: / %s = %s", times,
+        cb_page_field(page, "", "per step %s s / %s = %s",
+                      format_plain(whole, formula->communication_s, DIGITS_MADE), times,
                       format_seconds(step, formula->step_communication_s));
 }
 

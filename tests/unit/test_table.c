@@ -148,6 +148,24 @@ static void test_paragraph_breaks_at_blanks(void **state)
     cb_strbuf_fini(&out);
 }
 
+static void test_paragraph_keeps_a_number_and_its_unit_together(void **state)
+{
+    (void)state;
+    char text[128];
+    memset(text, 'x', 73);
+    strcpy(text + 73, " is (64 GiB) 1 2 3");
+    struct cb_strbuf out = {0};
+    cb_paragraph_add(&out, 0, 0, text); /* "64" would still fit */
+    text[73] = '\0';
+    char expected[160];
+    snprintf(expected, sizeof(expected), "%s is\n(64 GiB) 1 2 3\n", text);
+    assert_string_equal(cb_strbuf_get(&out), expected);
+    cb_strbuf_fini(&out);
+    cb_paragraph_add(&out, 70, 0, "1 2 3 4 5 6 7");
+    assert_string_equal(cb_strbuf_get(&out), "1 2 3 4\n5 6 7\n");
+    cb_strbuf_fini(&out);
+}
+
 static void test_paragraph_line_of_80_is_not_broken(void **state)
 {
     (void)state;
@@ -199,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_no_table_is_wider_than_the_page),
         cmocka_unit_test(test_nothing_but_printable_ascii),
         cmocka_unit_test(test_paragraph_breaks_at_blanks),
+        cmocka_unit_test(test_paragraph_keeps_a_number_and_its_unit_together),
         cmocka_unit_test(test_paragraph_line_of_80_is_not_broken),
         cmocka_unit_test(test_paragraph_keeps_every_character_of_a_long_word),
     };
