@@ -137,12 +137,16 @@ static void find_inner_driver(const char *folder, struct cb_topo_nic *nic)
             cb_tree_clean(nic->driver, sizeof(nic->driver), types[i].driver);
 }
 
-static void name_kind(const char *folder, const char *kind, struct cb_topo_nic *nic)
+static const char *name_kind(const char *folder, bool has_device)
 {
-    long long type = cb_tree_read_integer(folder, "type", 0); /* ARPHRD_*, if_arp.h */
-    if (!kind)
-        kind = type == 1 ? "Ethernet" : type == 32 ? "IPoIB" : "other";
-    cb_tree_clean(nic->kind, sizeof(nic->kind), kind);
+    switch (cb_tree_read_integer(folder, "type", 0)) { /* ARPHRD_*, if_arp.h */
+    case 1:
+        return has_device ? "Ethernet" : "virtual Ethernet";
+    case 32:
+        return "IPoIB";
+    default:
+        return "other";
+    }
 }
 
 static void read_interface(const char *folder, bool running_system, struct found *found)
@@ -156,7 +160,7 @@ static void read_interface(const char *folder, bool running_system, struct found
 
     const struct driver_row *row = FIND_DRIVER(drivers, nic->driver);
     bool made_up = row ? row->made_up : !has_device;
-    name_kind(folder, row ? row->kind : has_device ? NULL : "virtual Ethernet", nic);
+    cb_tree_clean(nic->kind, sizeof(nic->kind), row ? row->kind : name_kind(folder, has_device));
     found->stands_on_others = !has_device && !made_up;
     found->is_real = has_device && !made_up;
     found->weight = found->is_real ? WEIGHT_REAL : WEIGHT_VIRTUAL;

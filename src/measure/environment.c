@@ -107,8 +107,8 @@ static int find_tasks(const char *list, long node)
         if (node < nodes)
             return (int)tasks;
         node -= nodes;
-        list = strchr(end, ',');
-        list += list != NULL;
+        const char *comma = strchr(end, ',');
+        list = comma ? comma + 1 : NULL;
     }
     return 0;
 }
