@@ -1,7 +1,9 @@
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/table.h"
 #include "cli/build.h"
@@ -188,6 +190,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     struct doctor_input *input = state->input;
     if (key != KEY_SYSROOT)
         return ARGP_ERR_UNKNOWN;
+    if (access(value, R_OK | X_OK) != 0) {
+        struct cb_error err;
+        cb_fail(&err, CB_E_USAGE, "cannot be read (%s)", strerror(errno));
+        return cb_cli_reject(input, "sysroot", value, &err);
+    }
     input->sysroot = value;
     return 0;
 }

@@ -53,13 +53,21 @@ static bool is_rdma(const struct cb_topo_nic *nic)
     return strchr(nic->name, ':') != NULL; /* device and port */
 }
 
+static void format_memory(char out[CB_UNIT_TEXT], uint64_t bytes)
+{
+    if (bytes)
+        cb_format_bytes(out, bytes);
+    else
+        snprintf(out, CB_UNIT_TEXT, "unknown");
+}
+
 static void describe_machine(struct cb_doctor *doctor, const struct cb_topo_host *host)
 {
     char total[CB_UNIT_TEXT], available[CB_UNIT_TEXT];
     struct cb_topo_binding binding;
     struct cb_strbuf line = {0};
-    cb_format_bytes(total, host->memory_bytes);
-    cb_format_bytes(available, host->available_memory_bytes);
+    format_memory(total, host->memory_bytes);
+    format_memory(available, host->available_memory_bytes);
     cb_strbuf_addf(&line,
                    "%s: %s, sockets %d, cores %d, hardware threads %d, NUMA nodes %d; "
                    "memory %s, available %s",
@@ -218,19 +226,21 @@ static const char *find_version(const char *text)
 static void check_launcher(struct cb_doctor *doctor, const struct cb_transport_probe *mpi)
 {
     bool is_open_mpi = strstr(mpi->library, "Open MPI") != NULL;
+    bool is_open_mpirun = strstr(doctor->mpirun, "Open MPI") != NULL;
     const char *library = find_version(mpi->library);
     const char *launcher = find_version(doctor->mpirun);
     if (!doctor->mpirun[0])
         return;
-    if (is_open_mpi != (strstr(doctor->mpirun, "Open MPI") != NULL) ||
-        (is_open_mpi && library && launcher &&
-         (strtol(library, NULL, 10) != strtol(launcher, NULL, 10))))
+    bool differ = is_open_mpi != is_open_mpirun;
+    if (is_open_mpi && is_open_mpirun && library && launcher)
+        differ = strtol(library, NULL, 10) != strtol(launcher, NULL, 10);
+    if (differ)
         cb_doctor_add_finding(doctor,
                               "put the bin folder of the library's own installation first on PATH",
                               "mpirun is \"%.60s\" but commbound is linked with \"%.60s\": every "
                               "rank would think that it is alone",
                               doctor->mpirun, mpi->library);
-    if (is_open_mpi && geteuid() == 0 &&
+    if (is_open_mpirun && geteuid() == 0 &&
         !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
         cb_doctor_add_finding(doctor, "mpirun --allow-run-as-root ...",
                               "you are root, and Open MPI's mpirun refuses to start for root");
