@@ -128,7 +128,6 @@ static bool fill_bandwidth(const struct evidence *evidence, struct cb_formula *f
     if (evidence->workload->bandwidth_bytes_per_s > 0) {
         formula->bandwidth_bytes_per_s = evidence->workload->bandwidth_bytes_per_s;
         formula->bandwidth_source = CB_FROM_GIVEN;
-        snprintf(formula->bandwidth_note, sizeof(formula->bandwidth_note), "as stated");
         return true;
     }
     if (evidence->curve.rows.count == 0) {
@@ -165,7 +164,6 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
         formula->span = workload->span;
         formula->time_s = workload->time_s;
         formula->time_source = CB_FROM_GIVEN;
-        snprintf(formula->time_note, sizeof(formula->time_note), "as stated");
         if (workload->span == CB_SPAN_COMPUTE)
             formula->tokens_per_step = workload->tokens_per_step;
         return true;

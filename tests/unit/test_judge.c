@@ -136,6 +136,8 @@ static void test_bandwidth_is_interpolated(void **state)
     assert_int_equal(f->bandwidth_source, CB_FROM_MEASURED);
     assert_non_null(strstr(f->bandwidth_note, "between"));
     assert_near(f->share, 20e6 / 100e6, 1e-12);
+    /* The line through both is 10 MB/s per MB: 2.5 MB at 25 MB/s. */
+    assert_near(judge(result, stated(1.25e6, 1))->bandwidth_bytes_per_s, 25e6, 1e-12);
     /* Exactly at a measured size: that row. */
     f = judge(result, stated(0.5e6, 1));
     assert_near(f->bandwidth_bytes_per_s, 10e6, 1e-12);

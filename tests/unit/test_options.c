@@ -1,9 +1,11 @@
 #include "cb_test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -245,6 +247,17 @@ static void test_write(void **state)
     assert_int_equal(cb_cli_write("/dev/full", &text, &err), CB_E_IO);
     assert_non_null(strstr(err.what, "/dev/full"));
     assert_int_equal(cb_cli_write("/nowhere/report", &text, &err), CB_E_IO);
+    /* A disk that fills up while writing: the old file survives. */
+    struct rlimit before, small = {.rlim_cur = 5, .rlim_max = RLIM_INFINITY};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int rc = cb_cli_write(path, &text, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(rc, CB_E_IO);
+    assert_int_equal(stat(path, &there), 0);
+    assert_int_equal(there.st_size, 9);
     text.failed = true;
     assert_int_equal(cb_cli_write(path, &text, &err), CB_E_MEMORY);
     cb_strbuf_fini(&text);
