@@ -53,30 +53,38 @@ static void append_place(const struct place *place, char *out, size_t out_size_b
         snprintf(out + used, out_size_bytes - used, "[%zu]", place->index);
 }
 
+/* The message may quote the file: what would make a terminal act is taken out of it. */
+static int fail_clean(const struct reader *r, const char *where, const char *what)
+{
+    char name[NAME_SHOWN + 4], whole[sizeof(r->err->what)], clean[sizeof(r->err->what)];
+    format_name(r->name, name, sizeof(name));
+    snprintf(whole, sizeof(whole), "%s%s: %s", name, where, what);
+    cb_json_clean(whole, strlen(whole), clean, sizeof(clean));
+    return cb_fail(r->err, CB_E_INPUT, "%s", clean);
+}
+
 static int __attribute__((format(printf, 3, 4)))
 fail_at(const struct reader *r, const struct place *place, const char *format, ...)
 {
-    char name[NAME_SHOWN + 4], where[128] = "", what[128];
+    char where[112] = ": ", what[128];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    format_name(r->name, name, sizeof(name));
-    append_place(place, where, sizeof(where));
-    return cb_fail(r->err, CB_E_INPUT, "%s: %s%s%s", name, where, where[0] ? ": " : "", what);
+    append_place(place, where + 2, sizeof(where) - 2);
+    return fail_clean(r, place ? where : "", what);
 }
 
 /* A place in the text rather than in the document: for what is no JSON. problem is NULL where the
  * text just ends. */
 static int fail_text(const struct reader *r, const char *at, const char *problem)
 {
-    char name[NAME_SHOWN + 4];
+    char where[32];
     size_t line = 1;
     for (const char *c = r->text.text; c < at; c++)
         line += *c == '\n';
-    format_name(r->name, name, sizeof(name));
-    cb_fail(r->err, CB_E_INPUT, "%s:%zu: %s", name, line,
-            problem ? problem : "the file ends in the middle of the JSON text");
+    snprintf(where, sizeof(where), ":%zu", line);
+    fail_clean(r, where, problem ? problem : "the file ends in the middle of the JSON text");
     if (!problem)
         cb_error_set_hint(r->err, "it was cut short, perhaps by a copy that did not finish");
     return CB_E_INPUT;
@@ -198,7 +206,12 @@ static int read_object(struct reader *r, const struct place *place, const json_t
 {
     if (!json_is_object(value))
         return fail_type(r, place, "an object", value);
-    return read_fields(r, place, value, shape, row);
+    int rc = read_fields(r, place, value, shape, row);
+    if (rc || !shape->lacks)
+        return rc;
+    struct place lacking = {.parent = place, .key = shape->lacks(row)};
+    return lacking.key ? fail_at(r, &lacking, "no number, where the rest of it says there is one")
+                       : 0;
 }
 
 /* Fills count zeroed rows from an array. */
@@ -372,9 +385,9 @@ static int read_scalar(const struct reader *r, const struct place *place, const 
 }
 
 /* What a field holds when the file says nothing: zero, but for the two rules that say otherwise. */
-static void set_default(const struct cb_json_field *field, char *at)
+static void set_default(const struct cb_json_field *field, bool has_object, char *at)
 {
-    if (field->rules & CB_JSON_TRUE_UNLESS)
+    if (has_object && field->rules & CB_JSON_TRUE_UNLESS)
         *(bool *)at = true;
     if (!(field->rules & CB_JSON_NEGATIVE_NULL))
         return;
@@ -429,7 +442,7 @@ static int read_fields(struct reader *r, const struct place *place, const json_t
             if (field->kind == CB_JSON_OBJECT)
                 rc = read_fields(r, &here, NULL, field->shape, (char *)row + field->offset);
             else
-                set_default(field, (char *)row + field->offset);
+                set_default(field, object, (char *)row + field->offset);
         } else {
             rc = read_value(r, &here, value, field, row);
         }
@@ -505,29 +518,31 @@ static int find_rows(const char *key)
 }
 
 /* Takes one member of the document: a list of rows as text, anything else parsed. */
+static int take_value(struct reader *r, const char *key, struct cb_json_span text)
+{
+    int rows = find_rows(key);
+    if (rows >= 0 && *text.text == '[') {
+        r->rows[rows] = text;
+        return 0;
+    }
+    json_t *value = parse(r, text);
+    if (!value)
+        return CB_E_INPUT;
+    if (json_object_set_new(r->root, key, value) != 0)
+        return cb_fail(r->err, CB_E_MEMORY, "no memory to read %s", r->name);
+    return 0;
+}
+
 static int take_member(struct reader *r, struct cb_json_span key_text, struct cb_json_span text)
 {
-    int rc = CB_E_INPUT;
-    json_t *value = NULL;
     json_t *key = parse(r, key_text);
     if (!key)
-        return rc;
-    const char *name = json_string_value(key);
-    int rows = *text.text == '[' ? find_rows(name) : -1;
-    int same = find_rows(name);
-    if (json_object_get(r->root, name) || (same >= 0 && r->rows[same].text)) {
-        rc = fail_text(r, key_text.text, "this key stands in the document twice");
-    } else if (rows >= 0) {
-        r->rows[rows] = text;
-        rc = 0;
-    } else {
-        value = parse(r, text);
-        if (value && json_object_set(r->root, name, value) == 0)
-            rc = 0;
-        else if (value)
-            rc = cb_fail(r->err, CB_E_MEMORY, "no memory to read %s", r->name);
-    }
-    json_decref(value);
+        return CB_E_INPUT;
+    int rows = find_rows(json_string_value(key));
+    bool known =
+        json_object_get(r->root, json_string_value(key)) || (rows >= 0 && r->rows[rows].text);
+    int rc = known ? fail_text(r, key_text.text, "this key stands in the document twice")
+                   : take_value(r, json_string_value(key), text);
     json_decref(key);
     return rc;
 }
@@ -539,7 +554,7 @@ static int take_document(struct reader *r)
     int more;
 
     if (cb_json_split_open(r->text, '{', &cursor) != 0)
-        return fail_split(r, &cursor);
+        return fail_at(r, NULL, "%s", cursor.problem ? "this is no JSON object" : "it is empty");
     while ((more = cb_json_split_next(&cursor, &key, &value)) == 1) {
         int rc = take_member(r, key, value);
         if (rc)

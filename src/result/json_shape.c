@@ -5,22 +5,22 @@
 
 /* ---- names ---- */
 
-#define NAMES(object, count)                                                                       \
+#define NAMES(object, what, count)                                                                 \
     static const char *object##_name(int value)                                                    \
     {                                                                                              \
         return cb_##object##_name((enum cb_##object)value);                                        \
     }                                                                                              \
-    static const struct cb_json_names object##_names = {#object, count, object##_name,             \
+    static const struct cb_json_names object##_names = {what, count, object##_name,                \
                                                         cb_##object##_parse}
 
-NAMES(op, CB_OP_COUNT);
-NAMES(scope, CB_SCOPE_COUNT);
-NAMES(dtype, CB_DTYPE_COUNT);
-NAMES(redop, CB_REDOP_COUNT);
-NAMES(status, CB_STATUS_COUNT);
-NAMES(check_status, CB_CHECK_STATUS_COUNT);
-NAMES(provenance, CB_PROVENANCE_COUNT);
-NAMES(span, CB_SPAN_COUNT);
+NAMES(op, "op", CB_OP_COUNT);
+NAMES(scope, "scope", CB_SCOPE_COUNT);
+NAMES(dtype, "dtype", CB_DTYPE_COUNT);
+NAMES(redop, "redop", CB_REDOP_COUNT);
+NAMES(status, "status", CB_STATUS_COUNT);
+NAMES(check_status, "status", CB_CHECK_STATUS_COUNT);
+NAMES(provenance, "source", CB_PROVENANCE_COUNT);
+NAMES(span, "span", CB_SPAN_COUNT);
 
 /* ---- when a field says nothing ---- */
 
@@ -36,7 +36,7 @@ static bool collective_has_no_redop(const void *row)
 
 static bool collective_is_unmeasured(const void *row)
 {
-    return ((const struct cb_collective_row *)row)->time.median_s == 0;
+    return !(((const struct cb_collective_row *)row)->time.median_s > 0);
 }
 
 /* "No wrong element" may only be said of data that were looked at. */
@@ -49,7 +49,7 @@ static bool collective_is_unchecked(const void *row)
 static bool kernel_is_unmeasured(const void *row)
 {
     const struct cb_kernel_row *kernel = row;
-    return kernel->flops_per_s == 0 && kernel->bytes_per_s == 0;
+    return !(kernel->flops_per_s > 0) && !(kernel->bytes_per_s > 0);
 }
 
 static bool kernel_is_unchecked(const void *row)
@@ -60,7 +60,7 @@ static bool kernel_is_unchecked(const void *row)
 
 static bool pair_is_unmeasured(const void *row)
 {
-    return ((const struct cb_pair_row *)row)->bytes_per_s == 0;
+    return !(((const struct cb_pair_row *)row)->bytes_per_s > 0);
 }
 
 /* A check that was made may well have found 0; one that was not made has no number. */
@@ -94,7 +94,54 @@ static bool result_is_unjudged(const void *row)
 
 static bool formula_has_no_time(const void *row)
 {
-    return ((const struct cb_formula *)row)->time_s == 0;
+    return !(((const struct cb_formula *)row)->time_s > 0);
+}
+
+/* ---- numbers that must be there ---- */
+
+/* The key of the number without which a row contradicts itself, or NULL. */
+static const char *collective_lacks(const void *row)
+{
+    const struct cb_collective_row *collective = row;
+    if (!cb_status_is_usable(collective->status) || collective->time.median_s > 0)
+        return NULL;
+    return "time_s";
+}
+
+static const char *kernel_lacks(const void *row)
+{
+    const struct cb_kernel_row *kernel = row;
+    if (!cb_status_is_usable(kernel->status) || kernel->flops_per_s > 0 || kernel->bytes_per_s > 0)
+        return NULL;
+    return "bytes_per_s";
+}
+
+static const char *pair_lacks(const void *row)
+{
+    const struct cb_pair_row *pair = row;
+    if (!cb_status_is_usable(pair->status) || pair->bytes_per_s > 0 || pair->round_trip_s > 0)
+        return NULL;
+    return "bytes_per_s";
+}
+
+static const char *formula_lacks(const void *row)
+{
+    const struct cb_formula *formula = row;
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"parameters", formula->parameters},
+        {"communications", formula->communications},
+        {"bandwidth_bytes_per_s", formula->bandwidth_bytes_per_s},
+        {"communication_s", formula->communication_s},
+        {"share", formula->share},
+        {"threshold", formula->threshold},
+    };
+    for (size_t i = 0; formula->judged && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (!(numbers[i].value > 0))
+            return numbers[i].key;
+    return NULL;
 }
 
 /* ---- numbers for people ---- */
@@ -187,6 +234,11 @@ static const char *formula_compute_source(const void *row)
         .fields = (table), .field_count = sizeof(table) / sizeof((table)[0]),                      \
         .size_bytes = sizeof(struct cb_##object), .one_line = (single)                             \
     }
+#define SHAPE_THAT_MAY_LACK(table, object, single, function)                                       \
+    {                                                                                              \
+        .fields = (table), .field_count = sizeof(table) / sizeof((table)[0]),                      \
+        .size_bytes = sizeof(struct cb_##object), .one_line = (single), .lacks = (function)        \
+    }
 
 #define ALWAYS CB_JSON_REQUIRED
 #define ZERO CB_JSON_ZERO_NULL
@@ -224,7 +276,8 @@ static const struct cb_json_field collective_fields[] = {
     NAMED(collective_row, status, "status", ALWAYS, status_names),
     FIELD(collective_row, reason, "reason", ZERO | OMIT),
 };
-static const struct cb_json_shape collective_shape = SHAPE(collective_fields, collective_row, true);
+static const struct cb_json_shape collective_shape =
+    SHAPE_THAT_MAY_LACK(collective_fields, collective_row, true, collective_lacks);
 
 static const struct cb_json_field pair_fields[] = {
     FIELD(pair_row, a, "a", ALWAYS),
@@ -237,7 +290,8 @@ static const struct cb_json_field pair_fields[] = {
     NAMED(pair_row, status, "status", ALWAYS, status_names),
     FIELD(pair_row, reason, "reason", ZERO | OMIT),
 };
-static const struct cb_json_shape pair_shape = SHAPE(pair_fields, pair_row, true);
+static const struct cb_json_shape pair_shape =
+    SHAPE_THAT_MAY_LACK(pair_fields, pair_row, true, pair_lacks);
 
 static const struct cb_json_field kernel_fields[] = {
     FIELD(kernel_row, rank, "rank", ALWAYS | NEGATIVE),
@@ -254,7 +308,8 @@ static const struct cb_json_field kernel_fields[] = {
     NAMED(kernel_row, status, "status", ALWAYS, status_names),
     FIELD(kernel_row, reason, "reason", ZERO | OMIT),
 };
-static const struct cb_json_shape kernel_shape = SHAPE(kernel_fields, kernel_row, true);
+static const struct cb_json_shape kernel_shape =
+    SHAPE_THAT_MAY_LACK(kernel_fields, kernel_row, true, kernel_lacks);
 
 static const struct cb_json_field check_fields[] = {
     FIELD(check, id, "id", ALWAYS),
@@ -304,7 +359,8 @@ static const struct cb_json_field formula_fields[] = {
     FIELD(formula, required_bytes_per_s, "required_bytes_per_s", ZERO),
     FIELD(formula, critical_tokens, "critical_tokens", ZERO),
 };
-static const struct cb_json_shape formula_shape = SHAPE(formula_fields, formula, false);
+static const struct cb_json_shape formula_shape =
+    SHAPE_THAT_MAY_LACK(formula_fields, formula, false, formula_lacks);
 
 static const struct cb_json_field verdict_fields[] = {
     {.key = "formula",

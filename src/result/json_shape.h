@@ -62,6 +62,9 @@ struct cb_json_shape {
     size_t field_count;
     size_t size_bytes; /* of one row */
     bool one_line;     /* written on one line, everything inside included */
+    /* The key of the number that a row read from a file must hold, given the rest of it, and does
+     * not; NULL when all is well. May be NULL. */
+    const char *(*lacks)(const void *row);
 };
 
 /* Everything but "schema" and "version", over struct cb_result. */

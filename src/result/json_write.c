@@ -57,6 +57,8 @@ static void close_bracket(struct writer *w, const char *bracket)
     w->started = true;
 }
 
+/* Text of at most length_bytes: of a field, one less than its size, which is what it can be read
+ * back into. */
 static void put_string(struct writer *w, const char *text, size_t length_bytes)
 {
     char clean[CB_TEXT];
@@ -130,9 +132,9 @@ static void put_rows(struct writer *w, const struct cb_json_shape *shape, const 
 static bool is_repeated(const struct cb_setting *settings, size_t index)
 {
     char name[CB_NAME], earlier[CB_NAME];
-    cb_json_clean(settings[index].name, CB_NAME, name, sizeof(name));
+    cb_json_clean(settings[index].name, CB_NAME - 1, name, sizeof(name));
     for (size_t i = 0; i < index; i++) {
-        cb_json_clean(settings[i].name, CB_NAME, earlier, sizeof(earlier));
+        cb_json_clean(settings[i].name, CB_NAME - 1, earlier, sizeof(earlier));
         if (strcmp(name, earlier) == 0)
             return true;
     }
@@ -147,17 +149,17 @@ static void put_settings(struct writer *w, const struct cb_setting *settings, si
         if (is_repeated(settings, i))
             continue;
         separate(w);
-        put_string(w, setting->name, CB_NAME);
+        put_string(w, setting->name, CB_NAME - 1);
         cb_strbuf_add(&w->text, ": ");
         if (!setting->set_by[0]) {
-            put_string(w, setting->value, CB_TEXT);
+            put_string(w, setting->value, CB_TEXT - 1);
             continue;
         }
         open_bracket(w, "{", true);
         put_key(w, "value");
-        put_string(w, setting->value, CB_TEXT);
+        put_string(w, setting->value, CB_TEXT - 1);
         put_key(w, "set_by");
-        put_string(w, setting->set_by, sizeof(setting->set_by));
+        put_string(w, setting->set_by, sizeof(setting->set_by) - 1);
         close_bracket(w, "}");
     }
     close_bracket(w, "}");
@@ -263,7 +265,7 @@ static void put_value(struct writer *w, const struct cb_json_field *field, const
         put_real(w, fmax(*(const double *)at, 0));
         break;
     case CB_JSON_TEXT:
-        put_string(w, at, field->size_bytes);
+        put_string(w, at, field->size_bytes - 1);
         break;
     case CB_JSON_ENUM:
         put_text(w, field->names->name(get_enum(at)));
