@@ -21,7 +21,9 @@ static void *must(void *pointer)
 
 static void set(char *field, size_t size_bytes, const char *text)
 {
-    snprintf(field, size_bytes, "%s", text);
+    size_t length = strnlen(text, size_bytes - 1);
+    memcpy(field, text, length);
+    field[length] = '\0';
 }
 
 #define SET(field, text) set(field, sizeof(field), text)

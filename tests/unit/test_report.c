@@ -1,0 +1,681 @@
+#include "report/report.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../golden/fixtures.h"
+#include "cb_test.h"
+#include "report/names.h"
+#include "report/ranges.h"
+#include "result/json.h"
+
+#define CSV_COLUMNS 31
+#define CELL_BYTES 512
+
+static void render(const struct cb_result *result, enum cb_report_format format, bool color,
+                   struct cb_strbuf *out)
+{
+    struct cb_error err;
+    struct cb_report_options options = {.result_path = "./r/result.json", .color = color};
+    memset(out, 0, sizeof(*out));
+    assert_ok(cb_report_render(result, format, &options, out, &err), &err);
+}
+
+/* The text report of a fixture; freed by the caller. */
+static struct cb_strbuf text_of(void (*build)(struct cb_result *result))
+{
+    struct cb_result result;
+    struct cb_strbuf out;
+    build(&result);
+    render(&result, CB_REPORT_TEXT, false, &out);
+    cb_result_fini(&result);
+    return out;
+}
+
+static void assert_has(const char *text, const char *wanted)
+{
+    if (text && strstr(text, wanted))
+        return;
+    print_error("not found: %s\nin:\n%s", wanted, text ? text : "nothing");
+    fail();
+}
+
+static void assert_lacks(const char *text, const char *unwanted)
+{
+    if (!strstr(text, unwanted))
+        return;
+    print_error("found: %s\nin:\n%s", unwanted, text);
+    fail();
+}
+
+/* ---- of every fixture ---- */
+
+static void test_no_line_leaves_the_page(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct cb_fixture *fixtures = cb_fixtures(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct cb_strbuf out = text_of(fixtures[i].build);
+        int column = 0;
+        for (const char *at = cb_strbuf_get(&out); *at; at++) {
+            column = *at == '\n' ? 0 : column + 1;
+            assert_true(*at == '\n' || (*at >= ' ' && *at <= '~'));
+            assert_true(column <= 80);
+            assert_false(*at == '\n' && at[-1] == ' '); /* no blanks at a line's end */
+        }
+        cb_strbuf_fini(&out);
+    }
+}
+
+/* The text without colour escapes. */
+static char *strip(const char *text)
+{
+    char *plain = malloc(strlen(text) + 1);
+    size_t used = 0;
+    assert_non_null(plain);
+    while (*text) {
+        if (*text == '\033')
+            text += strcspn(text, "m") + 1;
+        else
+            plain[used++] = *text++;
+    }
+    plain[used] = '\0';
+    return plain;
+}
+
+static void test_color_changes_nothing_else(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct cb_fixture *fixtures = cb_fixtures(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct cb_result result;
+        struct cb_strbuf plain, colored;
+        fixtures[i].build(&result);
+        render(&result, CB_REPORT_TEXT, false, &plain);
+        render(&result, CB_REPORT_TEXT, true, &colored);
+        assert_has(cb_strbuf_get(&colored), "\033[");
+        char *stripped = strip(cb_strbuf_get(&colored));
+        assert_string_equal(stripped, cb_strbuf_get(&plain));
+        free(stripped);
+        cb_strbuf_fini(&plain);
+        cb_strbuf_fini(&colored);
+        cb_result_fini(&result);
+    }
+}
+
+/* The figures as printed must come to what is printed: the formula, then the share. */
+static void redo_arithmetic(const char *text)
+{
+    double parameters, count, gigabytes_per_s, made_s, part_s, again_s, time_s, percent, whole_s,
+        divisor, step_s;
+    const char *at = strstr(text, "    communication  ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, " communication %lf parameters x 4 B x %lf / %lf GB/s = %lf s",
+                            &parameters, &count, &gigabytes_per_s, &made_s),
+                     4);
+    assert_near(made_s, parameters * 4 * count / (gigabytes_per_s * 1e9), 6e-5);
+    const char *step = strstr(text, "per step ");
+    part_s = made_s;
+    if (step && sscanf(step, "per step %lf s / %lf = %lf s", &whole_s, &divisor, &step_s) == 3) {
+        assert_near(step_s, whole_s / divisor, 6e-5);
+        assert_near(divisor, count, 0);
+        part_s = step_s;
+    }
+    at = strstr(text, "    share          ");
+    assert_non_null(at);
+    if (sscanf(at, " share %lf s / (%lf s + %lf s) = %lf %%", &made_s, &again_s, &time_s,
+               &percent) == 4) {
+        assert_near(made_s, part_s, 0);
+        assert_near(again_s, part_s, 0);
+        assert_near(percent, 100 * made_s / (made_s + time_s), 5e-3);
+        return;
+    }
+    assert_int_equal(sscanf(at, " share %lf s / %lf s = %lf %%", &made_s, &time_s, &percent), 3);
+    assert_near(made_s, part_s, 0);
+    assert_near(percent, 100 * made_s / time_s, 5e-3);
+}
+
+static void test_the_arithmetic_can_be_redone(void **state)
+{
+    (void)state;
+    size_t count;
+    size_t redone = 0;
+    const struct cb_fixture *fixtures = cb_fixtures(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct cb_strbuf out = text_of(fixtures[i].build);
+        if (strstr(cb_strbuf_get(&out), "VERDICT  none") == NULL) {
+            redo_arithmetic(cb_strbuf_get(&out));
+            redone++;
+        }
+        cb_strbuf_fini(&out);
+    }
+    assert_int_equal(redone, count - 1); /* but one rank's */
+}
+
+/* ---- the verdict ---- */
+
+static void judge(struct cb_result *result, enum cb_span span, double bandwidth_bytes_per_s,
+                  double time_s)
+{
+    struct cb_error err;
+    cb_result_init(result);
+    result->formula = (struct cb_formula){.parameters = 1e9,
+                                          .communications = 1,
+                                          .communications_source = CB_FROM_GIVEN,
+                                          .bandwidth_bytes_per_s = bandwidth_bytes_per_s,
+                                          .bandwidth_source = CB_FROM_GIVEN,
+                                          .span = span,
+                                          .time_s = time_s,
+                                          .time_source = CB_FROM_GIVEN,
+                                          .threshold = 0.2};
+    assert_ok(cb_formula_judge(&result->formula, &err), &err);
+}
+
+static struct cb_strbuf verdict_of(enum cb_span span, double bandwidth_bytes_per_s, double time_s)
+{
+    struct cb_result result;
+    struct cb_strbuf out;
+    judge(&result, span, bandwidth_bytes_per_s, time_s);
+    render(&result, CB_REPORT_TEXT, false, &out);
+    cb_result_fini(&result);
+    return out;
+}
+
+/* 1e9 x 4 B / 4 GB/s = 1 s */
+static void test_verdict_words(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = verdict_of(CB_SPAN_STEP, 4e9, 2);
+    assert_has(cb_strbuf_get(&out), "  VERDICT  communication-bound: 50 % of a step, limit 20 %\n");
+    assert_has(cb_strbuf_get(&out), "1e9 parameters x 4 B x 1 / 4 GB/s = 1 s\n");
+    assert_has(cb_strbuf_get(&out), "1 s / 2 s = 50 %, limit 20 %\n");
+    assert_has(cb_strbuf_get(&out), "10 GB/s would make it 20 %\n"); /* 4 GB / (0.2 x 2 s) */
+    cb_strbuf_fini(&out);
+    out = verdict_of(CB_SPAN_COMPUTE, 4e9, 9);
+    assert_has(cb_strbuf_get(&out), "  VERDICT  not communication-bound: 10 % of a step");
+    assert_has(cb_strbuf_get(&out), "1 s / (1 s + 9 s) = 10 %, limit 20 %\n");
+    cb_strbuf_fini(&out);
+    out = verdict_of(CB_SPAN_TOTAL, 4e9, 2);
+    assert_has(cb_strbuf_get(&out), "communication-bound: 50 % of the training time, limit 20 %\n");
+    cb_strbuf_fini(&out);
+}
+
+static void test_a_share_above_one_is_called_what_it_is(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_impossible);
+    assert_has(cb_strbuf_get(&out), "communication-bound: 259 % of the training time, limit 20 %");
+    assert_has(cb_strbuf_get(&out), "the stated time cannot hold that communication unless it is "
+                                    "hidden");
+    cb_strbuf_fini(&out);
+    out = verdict_of(CB_SPAN_STEP, 4e9, 1); /* all of it, and no more */
+    assert_has(cb_strbuf_get(&out), "100 % of a step");
+    assert_lacks(cb_strbuf_get(&out), "cannot hold");
+    cb_strbuf_fini(&out);
+}
+
+/* A share that rounds to the limit shows on which side of it it lies. */
+static void test_a_share_at_the_limit_shows_its_side(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = verdict_of(CB_SPAN_STEP, 4e9, 1 / 0.20004);
+    assert_has(cb_strbuf_get(&out), "  VERDICT  communication-bound: 20.004 % of a step");
+    cb_strbuf_fini(&out);
+    out = verdict_of(CB_SPAN_STEP, 4e9, 5);
+    assert_has(cb_strbuf_get(&out), "  VERDICT  not communication-bound: 20 % of a step");
+    cb_strbuf_fini(&out);
+}
+
+static void test_undecided_is_neither(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_undecided);
+    assert_has(cb_strbuf_get(&out), "  VERDICT  undecided: ");
+    assert_lacks(cb_strbuf_get(&out), "communication-bound:");
+    assert_has(cb_strbuf_get(&out), "~ noisy: ");
+    cb_strbuf_fini(&out);
+}
+
+static void test_nothing_to_judge_says_why(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_one_rank);
+    assert_has(cb_strbuf_get(&out), "  VERDICT  none: one rank only");
+    assert_lacks(cb_strbuf_get(&out), "ASSUMED");
+    assert_lacks(cb_strbuf_get(&out), "LINKS");
+    cb_strbuf_fini(&out);
+}
+
+/* ---- what must not be overlooked ---- */
+
+static void test_wrong_data_come_first(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_wrong_data);
+    const char *text = cb_strbuf_get(&out);
+    const char *wrong = strstr(text, "  WRONG DATA  in 2 measurements: ");
+    assert_non_null(wrong);
+    assert_true(wrong < strstr(text, "VERDICT"));
+    assert_has(text, "gemm float32 on n1, rank 3 (17 elements)");
+    assert_has(text, "3 WRONG between\n");
+    assert_has(text, "WRONG DATA  gemm float32: 17 elements on 1 of 4 ranks\n");
+    cb_strbuf_fini(&out);
+}
+
+static void test_early_stop_and_simulation_are_near_the_top(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_interrupted);
+    const char *text = cb_strbuf_get(&out);
+    const char *stopped = strstr(text, "  STOPPED EARLY  by a signal: what was measured");
+    assert_non_null(stopped);
+    assert_true(stopped < strstr(text, "VERDICT"));
+    assert_has(text, "skipped  stopped by a signal before it started\n");
+    assert_has(text, "all_gather float32 intra_node (8 sizes, 8 B to 64 MiB);");
+    assert_lacks(text, "ALL_GATHER");
+    cb_strbuf_fini(&out);
+
+    struct cb_result result;
+    cb_fixture_two_hosts(&result);
+    result.simulated = true;
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_int_equal(strncmp(cb_strbuf_get(&out), "commbound 0.1.0   SIMULATED   ", 30), 0);
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+static void test_made_up_speed_is_not_nominal(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_one_host);
+    assert_has(cb_strbuf_get(&out), "speed unknown: veth states 10 Gb/s, which");
+    assert_lacks(cb_strbuf_get(&out), "Gb/s nominal");
+    cb_strbuf_fini(&out);
+    out = text_of(cb_fixture_two_hosts);
+    assert_has(cb_strbuf_get(&out), "eth0           IN USE, Ethernet, 1 Gb/s nominal");
+    cb_strbuf_fini(&out);
+}
+
+/* ---- the tables ---- */
+
+static void test_scopes_stand_side_by_side(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_two_hosts);
+    assert_has(cb_strbuf_get(&out),
+               "  ALL_REDUCE   float32, bus bandwidth (ranks: inside 2, between 2, world 4)\n"
+               "       size     inside    between      world     time     +-\n");
+    cb_strbuf_fini(&out);
+    out = text_of(cb_fixture_one_host);
+    assert_has(cb_strbuf_get(&out), "  ALL_REDUCE   float32 max, bus bandwidth (ranks: world 2)\n"
+                                    "       size      world     time     +-\n");
+    assert_has(cb_strbuf_get(&out), "  ALL_REDUCE   float32 in place, bus bandwidth");
+    assert_has(cb_strbuf_get(&out), "  SEND_RECV   float32, bus bandwidth"); /* no redop to name */
+    cb_strbuf_fini(&out);
+}
+
+static void test_time_is_of_the_widest_scope_measured(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_fixture_two_hosts(&result);
+    for (size_t i = 0; i < result.collectives.count; i++)
+        if (result.collectives.items[i].scope == CB_SCOPE_WORLD)
+            result.collectives.items[i].status = CB_STATUS_SKIPPED;
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "inside    between  time between");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+static void test_long_link_lists_are_cut_to_their_ends(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_many_nodes);
+    const char *text = cb_strbuf_get(&out);
+    assert_has(text, "LINKS   16 measured: the 6 slowest and the 3 fastest; median 11.9 GB/s");
+    const char *slowest = strstr(text, "gpu0009  gpu0010");
+    const char *fastest = strstr(text, "gpu0001  gpu0002");
+    assert_non_null(slowest);
+    assert_non_null(fastest);
+    assert_true(slowest < fastest);
+    assert_lacks(text, "gpu0016  gpu0001"); /* neither */
+    cb_strbuf_fini(&out);
+}
+
+static void add_kernel(struct cb_result *result, int rank, double bytes_per_s,
+                       enum cb_status status)
+{
+    struct cb_kernel_row *row = cb_vec_add(&result->kernels);
+    assert_non_null(row);
+    row->rank = rank;
+    strcpy(row->kernel, "triad");
+    row->dtype = CB_DTYPE_FLOAT64;
+    strcpy(row->variant, "plain");
+    row->threads = 1 + rank % 2;
+    row->bytes_per_s = bytes_per_s;
+    row->status = status;
+}
+
+/* 10, 20, 40, 80: median 30; what failed or was wrong does not count. */
+static void test_kernel_median_and_worst(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_result_init(&result);
+    add_kernel(&result, 0, 40e9, CB_STATUS_OK);
+    add_kernel(&result, 1, 1e9, CB_STATUS_WRONG);
+    add_kernel(&result, 2, 80e9, CB_STATUS_OK);
+    add_kernel(&result, 3, 10e9, CB_STATUS_NOISY);
+    add_kernel(&result, 4, 20e9, CB_STATUS_OK);
+    add_kernel(&result, 5, 0, CB_STATUS_FAILED);
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "per rank, 1-2 threads, all ranks at once: median and worst of "
+                                    "6\n");
+    assert_has(cb_strbuf_get(&out), "    triad float64  30 GB/s  10 GB/s  ?/3  plain\n");
+    assert_has(cb_strbuf_get(&out), "WRONG DATA  triad float64: 0 elements on 1 of 6 ranks\n");
+    assert_has(cb_strbuf_get(&out), "failed  triad float64: on 1 of 6 ranks\n");
+    assert_has(cb_strbuf_get(&out), "noisy  triad float64: on 1 of 6 ranks\n");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+/* The order of the rows in the file is of no consequence. */
+static void test_rows_in_any_order(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf before, after;
+    cb_fixture_many_nodes(&result);
+    render(&result, CB_REPORT_TEXT, false, &before);
+    for (size_t i = 0, n = result.kernels.count; i < n / 2; i++) {
+        struct cb_kernel_row row = result.kernels.items[i];
+        result.kernels.items[i] = result.kernels.items[n - 1 - i];
+        result.kernels.items[n - 1 - i] = row;
+    }
+    for (size_t i = 0, n = result.collectives.count; i < n; i++) {
+        size_t other = (i * 7 + 3) % n;
+        struct cb_collective_row row = result.collectives.items[i];
+        result.collectives.items[i] = result.collectives.items[other];
+        result.collectives.items[other] = row;
+    }
+    for (size_t i = 0, n = result.pairs.count; i < n / 2; i++) {
+        struct cb_pair_row row = result.pairs.items[i];
+        result.pairs.items[i] = result.pairs.items[n - 1 - i];
+        result.pairs.items[n - 1 - i] = row;
+    }
+    render(&result, CB_REPORT_TEXT, false, &after);
+    const char *tables = strstr(cb_strbuf_get(&before), "  LINKS");
+    const char *kernels = strstr(cb_strbuf_get(&before), "  KERNELS");
+    assert_non_null(tables);
+    assert_non_null(kernels);
+    char *part = strndup(tables, (size_t)(kernels - tables));
+    assert_has(cb_strbuf_get(&after), part);
+    free(part);
+    /* the kernels appear in another order, each with the same figures */
+    assert_has(cb_strbuf_get(&after), "gemm float32   768 GFLOP/s  753 GFLOP/s  gpu0016/127");
+    assert_has(cb_strbuf_get(&after), "triad float64    80.8 GB/s    79.1 GB/s  gpu0016/127");
+    cb_strbuf_fini(&before);
+    cb_strbuf_fini(&after);
+    cb_result_fini(&result);
+}
+
+static void test_checks_with_one_reason_share_a_line(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_one_rank);
+    assert_has(cb_strbuf_get(&out), "not tested  network.advertised, network.healthy, "
+                                    "network.round_trip,\n");
+    cb_strbuf_fini(&out);
+    out = text_of(cb_fixture_many_nodes);
+    const char *alarm = strstr(cb_strbuf_get(&out), "    alarm  network.advertised: 1.17 GB/s, "
+                                                    "required >= 8.75 GB/s");
+    const char *brief = strstr(cb_strbuf_get(&out), "    short  network.healthy: 1.17 GB/s");
+    assert_non_null(alarm);
+    assert_non_null(brief);
+    assert_true(alarm < brief);
+    assert_has(cb_strbuf_get(&out), "      -> ask the provider");
+    cb_strbuf_fini(&out);
+}
+
+static void test_an_empty_result_is_a_short_report(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_result_init(&result);
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "VERDICT  none: ");
+    static const char *const sections[] = {"WORKLOADS",    "LINKS",     "KERNELS", "CLUSTER",
+                                           "NOT MEASURED", "CHECKS",    "ASSUMED", "WARNINGS",
+                                           "STOPPED",      "WRONG DATA"};
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+        assert_lacks(cb_strbuf_get(&out), sections[i]);
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+/* ---- CSV ---- */
+
+/* Reads one RFC 4180 cell; returns what follows it. */
+static const char *read_cell(const char *at, char cell[CELL_BYTES])
+{
+    size_t used = 0;
+    bool quoted = *at == '"';
+    at += quoted;
+    while (*at && (quoted || (*at != ',' && *at != '\n'))) {
+        if (quoted && *at == '"' && *++at != '"')
+            break;
+        assert_true(used < CELL_BYTES - 1);
+        cell[used++] = *at++;
+    }
+    cell[used] = '\0';
+    assert_true(*at == ',' || *at == '\n');
+    return at;
+}
+
+static const char *read_line(const char *at, char cells[CSV_COLUMNS][CELL_BYTES])
+{
+    for (int i = 0; i < CSV_COLUMNS; i++) {
+        at = read_cell(at, cells[i]);
+        assert_int_equal(*at, i + 1 < CSV_COLUMNS ? ',' : '\n');
+        at++;
+    }
+    return at;
+}
+
+static int column_of(char header[CSV_COLUMNS][CELL_BYTES], const char *name)
+{
+    for (int i = 0; i < CSV_COLUMNS; i++)
+        if (strcmp(header[i], name) == 0)
+            return i;
+    print_error("no column %s\n", name);
+    fail();
+    return -1;
+}
+
+static void test_csv_of_every_fixture(void **state)
+{
+    (void)state;
+    static char header[CSV_COLUMNS][CELL_BYTES], cells[CSV_COLUMNS][CELL_BYTES];
+    size_t count;
+    const struct cb_fixture *fixtures = cb_fixtures(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct cb_result result;
+        struct cb_strbuf out;
+        fixtures[i].build(&result);
+        render(&result, CB_REPORT_CSV, false, &out);
+        size_t lines = 0;
+        for (const char *at = cb_strbuf_get(&out); *at; at++)
+            assert_true(*at == '\n' || (*at >= ' ' && *at <= '~'));
+        const char *at = read_line(cb_strbuf_get(&out), header);
+        while (*at) {
+            at = read_line(at, cells);
+            lines++;
+        }
+        assert_int_equal(lines,
+                         result.collectives.count + result.pairs.count + result.kernels.count);
+        cb_strbuf_fini(&out);
+        cb_result_fini(&result);
+    }
+}
+
+static void test_csv_cells(void **state)
+{
+    (void)state;
+    static char header[CSV_COLUMNS][CELL_BYTES], cells[CSV_COLUMNS][CELL_BYTES];
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_fixture_nasty(&result);
+    render(&result, CB_REPORT_CSV, false, &out);
+    const char *at = read_line(cb_strbuf_get(&out), header);
+    at = read_line(at, cells); /* all_reduce */
+    assert_string_equal(cells[0], "collective");
+    assert_string_equal(cells[column_of(header, "bytes")], "1048576");
+    assert_string_equal(cells[column_of(header, "status")], "noisy");
+    assert_near(atof(cells[column_of(header, "bus_bytes_per_s")]),
+                result.collectives.items[0].bus_bytes_per_s, 1e-8);
+    at = read_line(at, cells); /* broadcast, skipped: nothing known is empty, not 0 */
+    assert_string_equal(cells[column_of(header, "redop")], "");
+    assert_string_equal(cells[column_of(header, "time_median_s")], "");
+    assert_string_equal(cells[column_of(header, "ci95_relative")], "");
+    assert_string_equal(cells[column_of(header, "wrong")], "");
+    at = read_line(at, cells);
+    assert_string_equal(cells[0], "pair");
+    assert_string_equal(cells[column_of(header, "from")], "?[2J?[1;31mroot?");
+    assert_string_equal(cells[column_of(header, "to")], "a,\"b\" c");
+    assert_near(atof(cells[column_of(header, "bytes_per_s")]), 117.4e6, 1e-9);
+    at = read_line(at, cells);
+    assert_string_equal(cells[column_of(header, "status")], "failed");
+    assert_string_equal(cells[column_of(header, "reason")], "peer said \"no\", twice   and left");
+    at = read_line(at, cells);
+    assert_string_equal(cells[0], "kernel");
+    assert_string_equal(cells[column_of(header, "rank")], "0");
+    assert_string_equal(cells[column_of(header, "kernel")], "?[Hgemm");
+    assert_near(atof(cells[column_of(header, "flops_per_s")]), 392e9, 1e-9);
+    assert_string_equal(cells[column_of(header, "bytes_per_s")], "");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+/* ---- the rest ---- */
+
+static void test_json_is_the_result_file(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    struct cb_error err;
+    char *json = NULL;
+    cb_fixture_two_hosts(&result);
+    render(&result, CB_REPORT_JSON, true, &out);
+    assert_ok(cb_result_to_json(&result, &json, &err), &err);
+    assert_string_equal(cb_strbuf_get(&out), json);
+    free(json);
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+static void test_format_names(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CB_REPORT_FORMAT_COUNT; i++)
+        assert_int_equal(cb_report_format_parse(cb_report_format_name((enum cb_report_format)i)),
+                         i);
+    assert_int_equal(cb_report_format_parse("html"), -1);
+    assert_int_equal(cb_report_format_parse(""), -1);
+}
+
+static void assert_numbers(const int *numbers, size_t count, size_t most, const char *expected)
+{
+    struct cb_strbuf out = {0};
+    cb_ranges_add_numbers(&out, numbers, count, most);
+    assert_string_equal(cb_strbuf_get(&out), expected);
+    cb_strbuf_fini(&out);
+}
+
+static void test_ranges_of_numbers(void **state)
+{
+    (void)state;
+    static const int numbers[] = {0, 1, 2, 5, 7, 8, 2147483647};
+    assert_numbers(numbers, 0, 9, "");
+    assert_numbers(numbers, 3, 9, "0-2");
+    assert_numbers(numbers, 7, 9, "0-2, 5, 7-8, 2147483647");
+    assert_numbers(numbers, 7, 2, "0-2, 5, and 3 more");
+}
+
+static void assert_hosts(const char *const *names, size_t count, size_t most, const char *expected)
+{
+    struct cb_strbuf out = {0};
+    cb_ranges_add_hosts(&out, names, count, most);
+    assert_string_equal(cb_strbuf_get(&out), expected);
+    cb_strbuf_fini(&out);
+}
+
+static void test_ranges_of_hosts(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"n0", "n1"};
+    static const char *const mixed[] = {"login", "n8", "n9", "n10", "n12", "a08", "a09", "a10"};
+    static const char *const padded[] = {"a9", "a010", "a011", "a012"};
+    static const char *const numbers[] = {"1", "2", "3", "99999999999998", "99999999999999"};
+    assert_hosts(two, 2, 9, "n0, n1");
+    assert_hosts(mixed, 8, 9, "login, n[8-10], n12, a[08-10]");
+    assert_hosts(mixed, 8, 2, "login, n[8-10], and 4 more");
+    assert_hosts(padded, 4, 9, "a9, a[010-012]");
+    assert_hosts(numbers, 5, 9, "[1-3], 99999999999998, 99999999999999");
+}
+
+static void test_names_are_numbered_once(void **state)
+{
+    (void)state;
+    struct cb_names names = {0};
+    char text[32];
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < 1000; i++) {
+            size_t number = 0;
+            snprintf(text, sizeof(text), "name %zu", i * 37 % 1000);
+            assert_int_equal(cb_names_intern(&names, text, &number), 0);
+            assert_int_equal(number, i);
+            assert_string_equal(cb_names_get(&names, number), text);
+        }
+    cb_names_fini(&names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_line_leaves_the_page),
+        cmocka_unit_test(test_color_changes_nothing_else),
+        cmocka_unit_test(test_the_arithmetic_can_be_redone),
+        cmocka_unit_test(test_verdict_words),
+        cmocka_unit_test(test_a_share_above_one_is_called_what_it_is),
+        cmocka_unit_test(test_a_share_at_the_limit_shows_its_side),
+        cmocka_unit_test(test_undecided_is_neither),
+        cmocka_unit_test(test_nothing_to_judge_says_why),
+        cmocka_unit_test(test_wrong_data_come_first),
+        cmocka_unit_test(test_early_stop_and_simulation_are_near_the_top),
+        cmocka_unit_test(test_made_up_speed_is_not_nominal),
+        cmocka_unit_test(test_scopes_stand_side_by_side),
+        cmocka_unit_test(test_time_is_of_the_widest_scope_measured),
+        cmocka_unit_test(test_long_link_lists_are_cut_to_their_ends),
+        cmocka_unit_test(test_kernel_median_and_worst),
+        cmocka_unit_test(test_rows_in_any_order),
+        cmocka_unit_test(test_checks_with_one_reason_share_a_line),
+        cmocka_unit_test(test_an_empty_result_is_a_short_report),
+        cmocka_unit_test(test_csv_of_every_fixture),
+        cmocka_unit_test(test_csv_cells),
+        cmocka_unit_test(test_json_is_the_result_file),
+        cmocka_unit_test(test_format_names),
+        cmocka_unit_test(test_ranges_of_numbers),
+        cmocka_unit_test(test_ranges_of_hosts),
+        cmocka_unit_test(test_names_are_numbered_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
