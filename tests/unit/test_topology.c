@@ -305,7 +305,12 @@ static void test_old_kernels_rate_is_mended_by_the_interface(void **state)
     put_interface(*state, "eth0", "mlx5_core", "200000\n");
     put(*state, "sys/class/infiniband/mlx5_0", "ports/1/gid_attrs/ndevs/0", "eth0\n");
     put_port(*state, "mlx5_1", "mlx5_core", "Ethernet\n", "4: ACTIVE\n", "10 Gb/sec (4X SDR)\n");
+    /* A bond of two ports is faster than either. */
+    put_port(*state, "mlx5_2", "mlx5_core", "Ethernet\n", "4: ACTIVE\n", "100 Gb/sec (4X EDR)\n");
+    put_interface(*state, "eth2", "mlx5_core", "200000\n");
+    put(*state, "sys/class/infiniband/mlx5_2", "ports/1/gid_attrs/ndevs/0", "eth2\n");
     struct cb_topo_host host = discover(*state);
+    assert_near(find(&host, "mlx5_2:1")->nominal_bytes_per_s, 100 * GIGABIT, 0);
     assert_near(find(&host, "mlx5_0:1")->nominal_bytes_per_s, 200 * GIGABIT, 0);
     assert_near(find(&host, "mlx5_0:1")->stated_bytes_per_s, 10 * GIGABIT, 0);
     assert_near(find(&host, "mlx5_1:1")->nominal_bytes_per_s, 10 * GIGABIT, 0);
@@ -417,6 +422,8 @@ static void test_memory_of_cgroups_version_2(void **state)
     assert_int_equal(cb_topo_read_available_memory(*state), 3072 * MIB);
     put(*state, "sys/fs/cgroup/job_7", "memory.stat", "anon 5\nfile 9\ninactive_file 536870912\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 3584 * MIB);
+    put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "6442450944\n");
+    assert_int_equal(cb_topo_read_available_memory(*state), 3584 * MIB);
     put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "2097152\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 1 * MIB);
     put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "1000\n");
@@ -442,7 +449,7 @@ static void test_memory_of_cgroups_version_1(void **state)
 static int forget_synthetic(void **state)
 {
     (void)state;
-    return unsetenv("HWLOC_SYNTHETIC");
+    return unsetenv("HWLOC_SYNTHETIC") || unsetenv("HWLOC_THISSYSTEM");
 }
 
 static void test_counts(void **state)
@@ -573,6 +580,27 @@ static void test_a_bound_process_keeps_its_mask(void **state)
     assert_true(allowed >= CPU_COUNT(&before));
 }
 
+/* On a host that seems to have far more CPUs, this process's own mask is a binding. */
+static void test_a_bound_mask_is_shared_only_on_request(void **state)
+{
+    (void)state;
+    cpu_set_t mask;
+    struct cb_topo_binding binding;
+    struct cb_error err;
+    int cpus[1024];
+    setenv("HWLOC_SYNTHETIC", "core:1024 pu:1", 1);
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
+    int mine = CPU_COUNT(&mask);
+    assert_ok(cb_topo_discover_binding(&binding, &err), &err);
+    assert_int_equal(binding.cpus, mine);
+    assert_true(binding.bound);
+    assert_int_equal(cb_topo_choose_cpus(1, 2, cpus, 1024, &err), mine);
+    assert_int_equal(cb_topo_share_cpus(1, 2, cpus, 1024, &err), mine > 1 ? mine - mine / 2 : 1);
+    for (int i = 0; i < mine - mine / 2; i++)
+        assert_true(CPU_ISSET((size_t)cpus[i], &mask));
+}
+
 /* ---- the running system ---- */
 
 static void test_this_machine(void **state)
@@ -639,6 +667,7 @@ int main(void)
         WITH_SYNTHETIC(test_chosen_cpus_are_one_thread_of_each_core),
         WITH_SYNTHETIC(test_binding_spans_and_is_cut),
         cmocka_unit_test(test_a_bound_process_keeps_its_mask),
+        WITH_SYNTHETIC(test_a_bound_mask_is_shared_only_on_request),
         cmocka_unit_test(test_this_machine),
         cmocka_unit_test(test_routes_that_lead_nowhere),
     };
