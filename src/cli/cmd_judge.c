@@ -112,8 +112,6 @@ static void keep_verdict(struct cb_result *result)
     cb_vec_fini(&result->collectives);
     cb_vec_fini(&result->pairs);
     cb_vec_fini(&result->kernels);
-    cb_vec_fini(&result->environment);
-    cb_vec_fini(&result->warnings);
 }
 
 static int judge(const struct judge_input *input, int *status, struct cb_error *err)

@@ -305,7 +305,7 @@ int cb_cli_reject(void *input, const char *option, const char *value,
 {
     struct cb_error *err = &((struct cb_cli_input *)input)->error;
     /* The units parsers show the value themselves. */
-    if (*value && strstr(parse_error->what, value))
+    if (strstr(parse_error->what, value))
         cb_fail(err, CB_E_USAGE, "%s: %s", option, parse_error->what);
     else
         cb_fail(err, CB_E_USAGE, "%s %.60s: %.120s", option, value, parse_error->what);
