@@ -162,7 +162,7 @@ static double formula_bytes_per_parameter(const void *row)
  * tell it. */
 static bool formula_knows_compute(const struct cb_formula *formula)
 {
-    return formula->judged && formula->span == CB_SPAN_COMPUTE;
+    return formula->judged && formula->span == CB_SPAN_COMPUTE && formula->time_s > 0;
 }
 
 static double formula_compute_s(const void *row)

@@ -53,7 +53,7 @@ struct cb_json_field {
     const struct cb_json_names *names;
     const struct cb_json_shape *shape;           /* of an object or a row */
     bool (*is_absent)(const void *row);          /* null whatever the field holds; may be NULL */
-    double (*derive)(const void *row);           /* NaN is null */
+    double (*derive)(const void *row);           /* not finite: null */
     const char *(*derive_text)(const void *row); /* NULL is null */
 };
 

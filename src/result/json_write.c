@@ -232,7 +232,7 @@ static bool is_null(const struct cb_json_field *field, const void *row)
         return is_unknown(field, get_enum(at)) || get_enum(at) < 0 ||
                get_enum(at) >= field->names->count;
     case CB_JSON_DERIVED:
-        return isnan(field->derive(row));
+        return !isfinite(field->derive(row));
     case CB_JSON_DERIVED_TEXT:
         return !field->derive_text(row);
     default:
