@@ -7,7 +7,7 @@
 #define TEXT_BYTES 4096
 #define FIELD_COLUMNS 15
 
-/* printf into a strbuf that stays empty-terminated even when memory is out. */
+/* The caller's printf arguments as text; what is too long is cut. */
 #define FORMAT_TEXT(text, format)                                                                  \
     do {                                                                                           \
         va_list arguments;                                                                         \

@@ -74,7 +74,7 @@ static void format_transport(const struct cb_result *result, char *text, size_t 
     const char *library = result->transport_library;
     bool repeats = strstr(result->transport_library, result->transport_version) != NULL;
     int length = snprintf(text, size_bytes, "%s%s%s%s%s", result->transport, *library ? ", " : "",
-                          library, repeats ? "" : " ", repeats ? "" : result->transport_version);
+                          library, repeats ? "" : ", ", repeats ? "" : result->transport_version);
     if (length > CB_PAGE_COLUMNS - 2)
         strcpy(text + CB_PAGE_COLUMNS - 2 - 3, "...");
 }

@@ -8,6 +8,7 @@
 #include "report/ranges.h"
 
 #define GROUPS_SHOWN 8
+#define NICS_SHOWN 5
 #define HOSTS_SHOWN 8
 #define NODES_SHOWN 8
 #define RANGES_SHOWN 4
@@ -56,7 +57,8 @@ typedef void group_printer(struct cb_page *page, const char *description, size_t
                            const char *hosts);
 
 /* Calls print for each group in order of first appearance, with its hosts in few words. */
-static void print_groups(struct cb_page *page, struct groups *groups, group_printer *print)
+static void print_groups(struct cb_page *page, struct groups *groups, size_t most,
+                         group_printer *print)
 {
     size_t count = groups->failed ? 0 : groups->members.count;
     const char **names = calloc(count + 1, sizeof(*names));
@@ -69,7 +71,7 @@ static void print_groups(struct cb_page *page, struct groups *groups, group_prin
     if (count > 0)
         qsort(members, count, sizeof(*members), by_group);
     size_t shown = 0;
-    for (size_t first = 0; first < count && shown < GROUPS_SHOWN; shown++) {
+    for (size_t first = 0; first < count && shown < most; shown++) {
         size_t length = 0;
         while (first + length < count && members[first + length].group == members[first].group) {
             names[length] = page->result->nodes.items[members[first + length].node].name;
@@ -84,7 +86,7 @@ static void print_groups(struct cb_page *page, struct groups *groups, group_prin
         first += length;
     }
     if (groups->descriptions.offsets_bytes.count > shown)
-        cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_HANG, "and %zu more kinds, in the result file",
+        cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_HANG, "and %zu more, in the result file",
                      groups->descriptions.offsets_bytes.count - shown);
     page->out->failed |= hosts.failed;
     cb_strbuf_fini(&hosts);
@@ -125,7 +127,7 @@ static void add_nodes(struct cb_page *page)
                      cb_format_bytes(memory, node->memory_bytes));
         add_member(&groups, text, i);
     }
-    print_groups(page, &groups, print_nodes);
+    print_groups(page, &groups, GROUPS_SHOWN, print_nodes);
     fini_groups(page, &groups);
 }
 
@@ -177,9 +179,16 @@ static void print_nics(struct cb_page *page, const char *description, size_t cou
     cb_page_field(page, label, "%s; on %s", description + length + 1, hosts);
 }
 
+/* What matters most comes first: in use, with a known speed, up. */
+enum { NIC_CLASSES = 4 };
+
 static int nic_class(const struct cb_topo_nic *nic)
 {
-    return nic->used ? 0 : nic->up ? 1 : 2;
+    if (nic->used)
+        return 0;
+    if (!nic->up)
+        return NIC_CLASSES - 1;
+    return nic->nominal_bytes_per_s > 0 ? 1 : 2;
 }
 
 static void add_nics(struct cb_page *page)
@@ -188,7 +197,7 @@ static void add_nics(struct cb_page *page)
     struct groups groups = {.failed = false};
     char text[512];
     size_t left_out = 0;
-    for (int class = 0; class < 3; class ++)
+    for (int class = 0; class < NIC_CLASSES; class ++)
         for (size_t i = 0; i < result->nodes.count; i++)
             for (int n = 0; n < result->nodes.items[i].nic_count; n++) {
                 const struct cb_topo_nic *nic = &result->nodes.items[i].nics[n];
@@ -197,7 +206,7 @@ static void add_nics(struct cb_page *page)
                 describe_nic(nic, text, sizeof(text));
                 add_member(&groups, text, i);
             }
-    print_groups(page, &groups, print_nics);
+    print_groups(page, &groups, NICS_SHOWN, print_nics);
     fini_groups(page, &groups);
     for (size_t i = 0; i < result->nodes.count; i++)
         if (result->nodes.items[i].nics_found > result->nodes.items[i].nic_count)

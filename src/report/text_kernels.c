@@ -1,4 +1,5 @@
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,24 +67,6 @@ static struct summary summarize(const struct entry *entries, size_t count)
         sum.variants_differ |= strcmp(row->variant, entries[0].row->variant) != 0;
     }
     return sum;
-}
-
-/* What is odd about a kernel, below the table. */
-static void add_note(struct cb_page *page, const struct cb_kernel_row *row,
-                     const struct summary *sum)
-{
-    char name[CB_NAME];
-    snprintf(name, sizeof(name), "%s %s", row->kernel, cb_dtype_name(row->dtype));
-    if (sum->wrong_ranks > 0)
-        cb_page_headline(page, "  WRONG DATA", CB_STYLE_BAD,
-                         "%s: %llu elements on %zu of %zu ranks", name, sum->wrong,
-                         sum->wrong_ranks, sum->count);
-    if (sum->failed > 0)
-        cb_page_headline(page, "  failed", CB_STYLE_BAD, "%s: on %zu of %zu ranks", name,
-                         sum->failed, sum->count);
-    if (sum->noisy > 0)
-        cb_page_headline(page, "  noisy", CB_STYLE_WARN, "%s: on %zu of %zu ranks", name,
-                         sum->noisy, sum->count);
 }
 
 static void add_kernel(struct cb_page *page, struct cb_table *table, const struct entry *entries,
@@ -172,8 +155,42 @@ static void add_table(struct cb_page *page, const struct entry *entries, size_t 
     cb_page_table(page, &table);
 }
 
+struct oddity {
+    const char *label;
+    enum cb_style style;
+    size_t offset; /* of its count of ranks in struct summary */
+};
+
+/* "WRONG DATA  gemm float32 on 1 of 4 ranks (17 elements); ..." */
+static void add_oddity(struct cb_page *page, const struct oddity *oddity,
+                       const struct entry *entries, size_t count)
+{
+    struct cb_strbuf text = {0};
+    for (size_t first = 0; first < count;) {
+        size_t length = group_length(entries + first, count - first);
+        struct summary sum = summarize(entries + first, length);
+        size_t ranks = *(const size_t *)((const char *)&sum + oddity->offset);
+        if (ranks > 0)
+            cb_strbuf_addf(&text, "%s%s %s on %zu of %zu ranks", text.length_bytes > 0 ? "; " : "",
+                           entries[first].row->kernel, cb_dtype_name(entries[first].row->dtype),
+                           ranks, length);
+        if (ranks > 0 && sum.wrong > 0 && oddity->offset == offsetof(struct summary, wrong_ranks))
+            cb_strbuf_addf(&text, " (%llu elements)", sum.wrong);
+        first += length;
+    }
+    if (text.length_bytes > 0)
+        cb_page_headline(page, oddity->label, oddity->style, "%s", cb_strbuf_get(&text));
+    page->out->failed |= text.failed;
+    cb_strbuf_fini(&text);
+}
+
 void cb_page_add_kernels(struct cb_page *page)
 {
+    static const struct oddity oddities[] = {
+        {"  WRONG DATA", CB_STYLE_BAD, offsetof(struct summary, wrong_ranks)},
+        {"  failed", CB_STYLE_BAD, offsetof(struct summary, failed)},
+        {"  noisy", CB_STYLE_WARN, offsetof(struct summary, noisy)},
+    };
     struct entry *entries = calloc(page->result->kernels.count + 1, sizeof(*entries));
     size_t count = 0;
     if (!entries || collect(page->result, entries, &count) != 0) {
@@ -182,11 +199,7 @@ void cb_page_add_kernels(struct cb_page *page)
     }
     if (count > 0)
         add_table(page, entries, count);
-    for (size_t first = 0; first < count;) {
-        size_t length = group_length(entries + first, count - first);
-        struct summary sum = summarize(entries + first, length);
-        add_note(page, entries[first].row, &sum);
-        first += length;
-    }
+    for (size_t i = 0; i < sizeof(oddities) / sizeof(oddities[0]); i++)
+        add_oddity(page, &oddities[i], entries, count);
     free(entries);
 }
