@@ -69,9 +69,17 @@ static struct summary summarize(const struct entry *entries, size_t count)
     return sum;
 }
 
-static void add_kernel(struct cb_page *page, struct cb_table *table, const struct entry *entries,
-                       const struct summary *sum)
+struct group {
+    const struct entry *entries; /* sum.count of them */
+    struct summary sum;
+};
+
+typedef CB_VEC(struct group) group_list;
+
+static void add_kernel(struct cb_page *page, struct cb_table *table, const struct group *group)
 {
+    const struct summary *sum = &group->sum;
+    const struct entry *entries = group->entries;
     const struct cb_kernel_row *worst = entries[0].row;
     char text[CB_UNIT_TEXT];
     cb_table_add(table, CB_STYLE_PLAIN, "%s %s", worst->kernel, cb_dtype_name(worst->dtype));
@@ -115,44 +123,42 @@ static int collect(const struct cb_result *result, struct entry *entries, size_t
     return rc;
 }
 
-/* How many entries from the first on are of its group. */
-static size_t group_length(const struct entry *entries, size_t count)
+/* Fills groups from sorted entries. */
+static int find_groups(const struct entry *entries, size_t count, group_list *groups)
 {
-    size_t length = 1;
-    while (length < count && entries[length].group == entries[0].group)
-        length++;
-    return length;
-}
-
-static void add_table(struct cb_page *page, const struct entry *entries, size_t count)
-{
-    static const struct cb_table_column columns[] = {
-        {NULL, CB_ALIGN_LEFT, 0},  {"median", CB_ALIGN_RIGHT, 0}, {"worst", CB_ALIGN_RIGHT, 0},
-        {"on", CB_ALIGN_LEFT, 16}, {"how", CB_ALIGN_LEFT, 8},
-    };
-    struct cb_table table;
-    struct summary all = {.threads_least = INT_MAX};
-    cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t first = 0; first < count;) {
-        size_t length = group_length(entries + first, count - first);
-        struct summary sum = summarize(entries + first, length);
-        add_kernel(page, &table, entries + first, &sum);
-        all.count = length > all.count ? length : all.count;
-        all.threads_least =
-            sum.threads_least < all.threads_least ? sum.threads_least : all.threads_least;
-        all.threads_most =
-            sum.threads_most > all.threads_most ? sum.threads_most : all.threads_most;
+        struct group *group = cb_vec_add(groups);
+        if (!group)
+            return CB_E_MEMORY;
+        size_t length = 1;
+        while (first + length < count && entries[first + length].group == entries[first].group)
+            length++;
+        group->entries = entries + first;
+        group->sum = summarize(group->entries, length);
         first += length;
     }
+    return 0;
+}
+
+static void add_title(struct cb_page *page, const group_list *groups)
+{
+    size_t most = 0;
+    int threads_least = INT_MAX;
+    int threads_most = 0;
     char threads[48];
-    if (all.threads_least == all.threads_most)
-        snprintf(threads, sizeof(threads), "%d", all.threads_most);
+    for (size_t i = 0; i < groups->count; i++) {
+        const struct summary *sum = &groups->items[i].sum;
+        most = sum->count > most ? sum->count : most;
+        threads_least = sum->threads_least < threads_least ? sum->threads_least : threads_least;
+        threads_most = sum->threads_most > threads_most ? sum->threads_most : threads_most;
+    }
+    if (threads_least == threads_most)
+        snprintf(threads, sizeof(threads), "%d", threads_most);
     else
-        snprintf(threads, sizeof(threads), "%d-%d", all.threads_least, all.threads_most);
+        snprintf(threads, sizeof(threads), "%d-%d", threads_least, threads_most);
     cb_page_section(page, "KERNELS",
                     "per rank, %s thread%s, all ranks at once: median and worst of %zu", threads,
-                    all.threads_most == 1 ? "" : "s", all.count);
-    cb_page_table(page, &table);
+                    threads_most == 1 ? "" : "s", most);
 }
 
 struct oddity {
@@ -162,21 +168,19 @@ struct oddity {
 };
 
 /* "WRONG DATA  gemm float32 on 1 of 4 ranks (17 elements); ..." */
-static void add_oddity(struct cb_page *page, const struct oddity *oddity,
-                       const struct entry *entries, size_t count)
+static void add_oddity(struct cb_page *page, const struct oddity *oddity, const group_list *groups)
 {
     struct cb_strbuf text = {0};
-    for (size_t first = 0; first < count;) {
-        size_t length = group_length(entries + first, count - first);
-        struct summary sum = summarize(entries + first, length);
-        size_t ranks = *(const size_t *)((const char *)&sum + oddity->offset);
-        if (ranks > 0)
-            cb_strbuf_addf(&text, "%s%s %s on %zu of %zu ranks", text.length_bytes > 0 ? "; " : "",
-                           entries[first].row->kernel, cb_dtype_name(entries[first].row->dtype),
-                           ranks, length);
-        if (ranks > 0 && sum.wrong > 0 && oddity->offset == offsetof(struct summary, wrong_ranks))
-            cb_strbuf_addf(&text, " (%llu elements)", sum.wrong);
-        first += length;
+    for (size_t i = 0; i < groups->count; i++) {
+        const struct summary *sum = &groups->items[i].sum;
+        const struct cb_kernel_row *row = groups->items[i].entries[0].row;
+        size_t ranks = *(const size_t *)((const char *)sum + oddity->offset);
+        if (ranks == 0)
+            continue;
+        cb_strbuf_addf(&text, "%s%s %s on %zu of %zu ranks", text.length_bytes > 0 ? "; " : "",
+                       row->kernel, cb_dtype_name(row->dtype), ranks, sum->count);
+        if (sum->wrong > 0 && oddity->offset == offsetof(struct summary, wrong_ranks))
+            cb_strbuf_addf(&text, " (%llu elements)", sum->wrong);
     }
     if (text.length_bytes > 0)
         cb_page_headline(page, oddity->label, oddity->style, "%s", cb_strbuf_get(&text));
@@ -184,22 +188,37 @@ static void add_oddity(struct cb_page *page, const struct oddity *oddity,
     cb_strbuf_fini(&text);
 }
 
-void cb_page_add_kernels(struct cb_page *page)
+static void add_section(struct cb_page *page, const group_list *groups)
 {
+    static const struct cb_table_column columns[] = {
+        {NULL, CB_ALIGN_LEFT, 0},  {"median", CB_ALIGN_RIGHT, 0}, {"worst", CB_ALIGN_RIGHT, 0},
+        {"on", CB_ALIGN_LEFT, 16}, {"how", CB_ALIGN_LEFT, 8},
+    };
     static const struct oddity oddities[] = {
         {"  WRONG DATA", CB_STYLE_BAD, offsetof(struct summary, wrong_ranks)},
         {"  failed", CB_STYLE_BAD, offsetof(struct summary, failed)},
         {"  noisy", CB_STYLE_WARN, offsetof(struct summary, noisy)},
     };
-    struct entry *entries = calloc(page->result->kernels.count + 1, sizeof(*entries));
-    size_t count = 0;
-    if (!entries || collect(page->result, entries, &count) != 0) {
-        page->out->failed = true;
-        count = 0;
-    }
-    if (count > 0)
-        add_table(page, entries, count);
+    struct cb_table table;
+    cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < groups->count; i++)
+        add_kernel(page, &table, &groups->items[i]);
+    add_title(page, groups);
+    cb_page_table(page, &table);
     for (size_t i = 0; i < sizeof(oddities) / sizeof(oddities[0]); i++)
-        add_oddity(page, &oddities[i], entries, count);
+        add_oddity(page, &oddities[i], groups);
+}
+
+void cb_page_add_kernels(struct cb_page *page)
+{
+    struct entry *entries = calloc(page->result->kernels.count + 1, sizeof(*entries));
+    group_list groups = {0};
+    size_t count = 0;
+    if (!entries || collect(page->result, entries, &count) != 0 ||
+        find_groups(entries, count, &groups) != 0)
+        page->out->failed = true;
+    else if (count > 0)
+        add_section(page, &groups);
+    cb_vec_fini(&groups);
     free(entries);
 }
