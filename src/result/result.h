@@ -1,6 +1,6 @@
 /* The one value that every reader shares: what a run found, in base units. Filled by `run`, written
- * and read back by json.c, rendered by report/, judged by verdict/. Plain data: copying a row is
- * copying its struct. Field meanings are those of docs/result-schema.md. */
+ * and read back by json_write.c and json_read.c, rendered by report/, judged by judge/. Plain data:
+ * copying a row is copying its struct. Field meanings are those of docs/result-schema.md. */
 #ifndef CB_RESULT_RESULT_H
 #define CB_RESULT_RESULT_H
 
