@@ -54,8 +54,8 @@ bool cb_cli_is_first(void);
 /* Writes text to a file ("-" or NULL: stdout), atomically for a file. Errors: CB_E_IO. */
 int cb_cli_write(const char *path, const struct cb_strbuf *text, struct cb_error *err);
 
-/* Whether ANSI colours may be used on stdout: a terminal, NO_COLOR unset or empty, TERM set and not
- * dumb. */
+/* Whether ANSI colours may be used on stdout: no launcher in between, a terminal, NO_COLOR unset or
+ * empty, TERM set and not dumb. */
 bool cb_cli_color(void);
 
 #endif

@@ -196,16 +196,21 @@ static int scan_names(const known_options *known, int argc, char **argv, int *se
     return 0;
 }
 
-bool cb_cli_is_first(void)
+/* This process's rank as the launcher's environment has it, or NULL without a launcher. */
+static const char *launched_rank(void)
 {
     static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                             "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *rank = getenv(variables[i]);
-        if (rank)
-            return strcmp(rank, "0") == 0;
-    }
-    return true;
+    const char *rank = NULL;
+    for (size_t i = 0; !rank && i < sizeof(variables) / sizeof(variables[0]); i++)
+        rank = getenv(variables[i]);
+    return rank;
+}
+
+bool cb_cli_is_first(void)
+{
+    const char *rank = launched_rank();
+    return !rank || strcmp(rank, "0") == 0;
 }
 
 static int flush_stdout(struct cb_error *err)
@@ -418,10 +423,11 @@ int cb_cli_write(const char *path, const struct cb_strbuf *text, struct cb_error
     return rc;
 }
 
+/* mpirun gives its ranks a terminal of their own whatever its own output is: a file, often. */
 bool cb_cli_color(void)
 {
     const char *no_color = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(no_color && *no_color) && terminal &&
+    return !launched_rank() && isatty(STDOUT_FILENO) && !(no_color && *no_color) && terminal &&
            strcmp(terminal, "dumb") != 0;
 }

@@ -84,7 +84,7 @@ static const struct argp_option argp_options[] = {
      .key = KEY_STEP_LIMIT,
      .arg = "TIME",
      .doc = "Time box of a step that does not settle: it is then marked noisy. Slow operations get "
-            "six samples all the same, up to twenty times this (default 200ms)"},
+            "six samples all the same, up to forty times this (default 200ms)"},
     {.name = "time-limit",
      .key = KEY_TIME_LIMIT,
      .arg = "TIME",

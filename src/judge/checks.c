@@ -191,6 +191,11 @@ static struct finding find_wrong(const struct cb_result *result)
         looked_at += bad || cb_status_is_usable(row->status);
         wrong += row->wrong ? row->wrong : bad;
     }
+    for (size_t i = 0; i < result->pairs.count; i++) {
+        bool bad = result->pairs.items[i].status == CB_STATUS_WRONG;
+        looked_at += bad || cb_status_is_usable(result->pairs.items[i].status);
+        wrong += bad;
+    }
     for (size_t i = 0; i < result->kernels.count; i++) {
         const struct cb_kernel_row *row = &result->kernels.items[i];
         bool bad = row->status == CB_STATUS_WRONG;

@@ -191,9 +191,9 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
 }
 
 /* Whether the spread of the deciding rows allows both answers. */
-static bool is_undecided(const struct cb_formula *formula, const struct cb_curve_place *place)
+static bool is_within_error(const struct cb_formula *formula, const struct cb_curve_place *place)
 {
-    if (!place->below || !cb_curve_is_noisy(place))
+    if (!cb_curve_is_noisy(place))
         return false;
     struct cb_formula fast = *formula, slow = *formula;
     fast.bandwidth_bytes_per_s = cb_curve_bus_bytes_per_s(place, CB_CURVE_FAST);
@@ -201,6 +201,35 @@ static bool is_undecided(const struct cb_formula *formula, const struct cb_curve
     if (cb_formula_judge(&fast, NULL) || cb_formula_judge(&slow, NULL))
         return false;
     return fast.bottleneck != slow.bottleneck;
+}
+
+/* Small messages show latency, not bandwidth: theirs is a lower bound of what a gradient would get,
+ * which can clear a training of the charge but not convict it. */
+static bool is_lower_bound_only(const struct cb_formula *formula,
+                                const struct cb_curve_place *place)
+{
+    return place->outside && formula->bottleneck &&
+           place->below->size_bytes < CB_JUDGE_TELLING_BYTES &&
+           formula->parameters * GRADIENT_BYTES_PER_PARAMETER > (double)place->below->size_bytes;
+}
+
+static void decide(struct cb_formula *formula, const struct cb_curve_place *place)
+{
+    char size[CB_UNIT_TEXT];
+    if (!place->below)
+        return;
+    if (is_lower_bound_only(formula, place)) {
+        formula->undecided = true;
+        snprintf(formula->undecided_note, sizeof(formula->undecided_note),
+                 "messages up to %s show latency, not the bandwidth of a gradient: measure larger "
+                 "ones (--max-bytes)",
+                 cb_format_bytes(size, place->below->size_bytes));
+    } else if (is_within_error(formula, place)) {
+        formula->undecided = true;
+        snprintf(formula->undecided_note, sizeof(formula->undecided_note),
+                 "the limit lies within the error of the measured bandwidth: measure longer "
+                 "(--step-limit), or with nothing else running");
+    }
 }
 
 /* One judgement. What cannot be judged is left with judged false and a note that says why. */
@@ -220,7 +249,7 @@ static int judge_one(const struct evidence *evidence, const char *name, double p
         int rc = cb_formula_judge(&formula, err);
         if (rc)
             return rc;
-        formula.undecided = is_undecided(&formula, &place);
+        decide(&formula, &place);
     }
     *out = formula;
     return 0;

@@ -23,6 +23,10 @@ struct cb_workload {
  * docs/design.md. */
 #define CB_TRAINING_SHARE_OF_GEMM 0.6
 
+/* Below this size a larger gradient's bandwidth is not judged a bottleneck by extrapolation: the
+ * half-power size of gigabit to 400 Gb/s links lies under it for two nodes, see docs/design.md. */
+#define CB_JUDGE_TELLING_BYTES (1u << 20)
+
 /* Fills result->formula, result->workloads and result->checks from its rows and the stated
  * workload, replacing what they held. With no parameters stated the standard workloads are judged
  * and the 7B one is the headline. The bandwidth is the stated one, else the measured bus bandwidth

@@ -145,9 +145,10 @@ static const struct default_row {
     struct cb_environment_change change;
     bool (*helps)(int local_ranks, int cpus);
 } defaults[] = {
-    {{"OMPI_MCA_btl_tcp_links", "2",
-      "one TCP connection to each peer lets Open MPI 4.1 send or receive at full speed, not both: "
-      "all_reduce on a 1 Gb/s link reaches half the line rate with one and all of it with two"},
+    {{"OMPI_MCA_btl_tcp_flags", "send",
+      "over TCP, Open MPI's emulated put sends a large message as one piece, behind which the "
+      "other "
+      "direction's handshake waits: all_reduce then falls to half the rate of the link"},
      helps_always},
     {{"OMPI_MCA_mpi_yield_when_idle", "1",
       "more ranks than CPUs on a node: a waiting rank must give up its CPU for the others to move"},

@@ -492,8 +492,12 @@ static int measure_kernel(struct runner *runner, const struct cb_item *item,
     struct timing timing;
     struct cb_time_stats own;
     rc = take_samples(runner, &timed, &timing, err);
+    uint64_t wrong_after = 0; /* the timed operations computed, too */
+    if (!rc)
+        rc = ops->verify(runner->kernels, &wrong_after, err);
     if (rc)
         goto release;
+    row->wrong += wrong_after;
     cb_sampler_summarise(&runner->own, &own);
     *interrupted = timing.interrupted;
     row->status = status_of(&timing, row->wrong);

@@ -16,7 +16,7 @@ struct cb_sampler_policy cb_sampler_policy_default(double time_box_s)
         .min_samples = 6,
         .max_samples = 5000,
         .time_box_s = time_box_s,
-        .hard_box_s = 20 * time_box_s,
+        .hard_box_s = 40 * time_box_s,
         .batch_s = 0.25,
     };
 }

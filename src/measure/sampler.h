@@ -17,7 +17,7 @@ struct cb_sampler_policy {
     double batch_s;    /* no batch longer than this, so that a stop request is seen in time */
 };
 
-/* 2 %, 6 to 5000 samples, the given time box, 20 of them as the hard one, batches of 0.25 s. */
+/* 2 %, 6 to 5000 samples, the given time box, 40 of them as the hard one, batches of 0.25 s. */
 struct cb_sampler_policy cb_sampler_policy_default(double time_box_s);
 
 enum cb_sampler_verdict { CB_SAMPLER_GO_ON, CB_SAMPLER_SETTLED, CB_SAMPLER_NOISY };

@@ -94,6 +94,7 @@ int cb_formula_judge(struct cb_formula *formula, struct cb_error *err)
                        f.parameters, f.communications, f.bandwidth_bytes_per_s);
     f.bottleneck = f.share > f.threshold;
     f.undecided = false;
+    f.undecided_note[0] = '\0';
     f.judged = true;
     *formula = f;
     return 0;

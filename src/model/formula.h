@@ -51,7 +51,8 @@ struct cb_formula {
     double required_bytes_per_s; /* the bandwidth at which the share would be the threshold */
     double critical_tokens;      /* tokens per rank and step at which it would be; 0 when unknown */
     bool bottleneck;             /* share > threshold */
-    bool undecided; /* the interval of the measured bandwidth straddles the threshold */
+    bool undecided;              /* what was measured allows both answers */
+    char undecided_note[192];    /* why, and what would settle it; empty when decided */
 };
 
 /* Computes the outcome from the input fields of *formula (parameters, communications,

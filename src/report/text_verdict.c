@@ -150,9 +150,7 @@ static void add_outcome(struct cb_page *page, const struct cb_formula *formula)
                      "behind compute",
                      formula->time_source == CB_FROM_GIVEN ? "stated" : "assumed");
     if (formula->undecided)
-        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS,
-                     "the limit lies within the error of the measured bandwidth: measure "
-                     "longer, or with nothing else running");
+        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS, "%s", formula->undecided_note);
     add_workload_name(page, formula);
 }
 

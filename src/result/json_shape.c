@@ -356,6 +356,7 @@ static const struct cb_json_field formula_fields[] = {
     FIELD(formula, threshold, "threshold", ALWAYS | ZERO),
     FIELD_UNLESS(formula, bottleneck, "bottleneck", ALWAYS, formula_is_unjudged),
     FIELD_UNLESS(formula, undecided, "undecided", 0, formula_is_unjudged),
+    FIELD(formula, undecided_note, "undecided_note", ZERO),
     FIELD(formula, required_bytes_per_s, "required_bytes_per_s", ZERO),
     FIELD(formula, critical_tokens, "critical_tokens", ZERO),
 };

@@ -102,10 +102,10 @@ static struct cb_environment_changes plan(const char *a, const char *b, const ch
 static void test_plan(void **state)
 {
     (void)state;
-    const char *links = "OMPI_MCA_btl_tcp_links", *yield = "OMPI_MCA_mpi_yield_when_idle";
+    const char *flags = "OMPI_MCA_btl_tcp_flags", *yield = "OMPI_MCA_mpi_yield_when_idle";
     const char *four = "OMPI_COMM_WORLD_LOCAL_SIZE=4";
     struct cb_environment_changes changes = plan(four, NULL, NULL, 4);
-    assert_string_equal(planned(&changes, links), "2");
+    assert_string_equal(planned(&changes, flags), "send");
     assert_null(planned(&changes, yield));
     assert_non_null(changes.items[0].reason);
     changes = plan(four, NULL, NULL, 3);
@@ -116,14 +116,14 @@ static void test_plan(void **state)
     assert_null(planned(&changes, yield));
 
     /* What the user has set stays, wherever it was set, even to nothing. */
-    changes = plan(four, "OMPI_MCA_btl_tcp_links=1", NULL, 4);
-    assert_null(planned(&changes, links));
-    changes = plan(four, "OMPI_MCA_btl_tcp_links=", NULL, 4);
-    assert_null(planned(&changes, links));
-    changes = plan(four, "OMPI_MCA_btl_tcp_links_more=1", NULL, 4);
-    assert_string_equal(planned(&changes, links), "2");
-    changes = plan(four, NULL, "pml = ob1\nbtl_tcp_links = 4\n", 2);
-    assert_null(planned(&changes, links));
+    changes = plan(four, "OMPI_MCA_btl_tcp_flags=1", NULL, 4);
+    assert_null(planned(&changes, flags));
+    changes = plan(four, "OMPI_MCA_btl_tcp_flags=", NULL, 4);
+    assert_null(planned(&changes, flags));
+    changes = plan(four, "OMPI_MCA_btl_tcp_flags_more=1", NULL, 4);
+    assert_string_equal(planned(&changes, flags), "send");
+    changes = plan(four, NULL, "pml = ob1\nbtl_tcp_flags = put\n", 2);
+    assert_null(planned(&changes, flags));
     assert_string_equal(planned(&changes, yield), "1");
 }
 
@@ -135,25 +135,25 @@ static void test_prepare_sets_and_says_so(void **state)
     char home[] = "/tmp/cb_environment.XXXXXX"; /* no parameter file in it */
     assert_non_null(mkdtemp(home));
     setenv("HOME", home, 1);
-    unsetenv("OMPI_MCA_btl_tcp_links");
+    unsetenv("OMPI_MCA_btl_tcp_flags");
     setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "8", 1);
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
     assert_ok(cb_environment_prepare(2, &changes, &err), &err);
-    assert_string_equal(getenv("OMPI_MCA_btl_tcp_links"), "2");
+    assert_string_equal(getenv("OMPI_MCA_btl_tcp_flags"), "send");
     assert_string_equal(getenv("OMPI_MCA_mpi_yield_when_idle"), "0");
     assert_int_equal(changes.count, 1);
 
     struct cb_result result;
     cb_result_init(&result);
     assert_ok(cb_environment_collect(&result, environ, &changes, &err), &err);
-    const char *links = NULL, *yield = NULL;
+    const char *flags = NULL, *yield = NULL;
     for (size_t i = 0; i < result.environment.count; i++) {
-        if (strcmp(result.environment.items[i].name, "OMPI_MCA_btl_tcp_links") == 0)
-            links = result.environment.items[i].set_by;
+        if (strcmp(result.environment.items[i].name, "OMPI_MCA_btl_tcp_flags") == 0)
+            flags = result.environment.items[i].set_by;
         if (strcmp(result.environment.items[i].name, "OMPI_MCA_mpi_yield_when_idle") == 0)
             yield = result.environment.items[i].set_by;
     }
-    assert_string_equal(links, "commbound");
+    assert_string_equal(flags, "commbound");
     assert_string_equal(yield, "user");
     cb_result_fini(&result);
     rmdir(home);

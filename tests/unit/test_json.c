@@ -166,6 +166,7 @@ static void fill_formula(struct cb_formula *formula, int *seed)
     formula->time_s = next_real(seed);
     formula->time_source = CB_FROM_EXTRAPOLATED;
     FILL_TEXT(formula->time_note);
+    FILL_TEXT(formula->undecided_note);
     formula->tokens_per_step = next_real(seed);
     formula->threshold = next_real(seed);
     formula->bytes_per_step = next_real(seed);

@@ -228,7 +228,7 @@ static void test_tokens_are_assumed_when_not_stated(void **state)
     add_gemm(result, 0, 100e9);
     static const struct {
         double parameters, tokens;
-    } rows[] = {{1e6, 16384}, {125e6, 16384}, {126e6, 4096}, {3e9, 512}, {405e9, 512}};
+    } rows[] = {{1e6, 16384}, {125e6, 16384}, {126e6, 4096}, {3e9, 256}, {405e9, 256}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct cb_workload workload = nothing_stated;
         workload.parameters = rows[i].parameters;
@@ -259,7 +259,7 @@ static void test_standard_workloads(void **state)
     assert_string_equal(f->workload, "7B full fine-tune");
     assert_near(f->parameters, 7e9, 0);
     assert_near(f->step_communication_s, 280, 1e-14);
-    assert_near(f->time_s, 6 * 7e9 * 512 / 60e9, 1e-14);
+    assert_near(f->time_s, 6 * 7e9 * 256 / 60e9, 1e-14);
     assert_true(f->bottleneck);
     /* Judged again with a stated model, the table goes. */
     judge(result, stated(7e9, 1));

@@ -140,7 +140,7 @@ static void test_slow_operations_get_their_samples(void **state)
     add_many(&sampler, 2.0, 3);
     assert_int_equal(cb_sampler_decide(&sampler, 6.0, &batch), CB_SAMPLER_GO_ON);
     assert_int_equal(batch, 1); /* one at a time: a stop request is seen in between */
-    assert_int_equal(cb_sampler_decide(&sampler, 20.0, &batch), CB_SAMPLER_NOISY);
+    assert_int_equal(cb_sampler_decide(&sampler, 40.0, &batch), CB_SAMPLER_NOISY);
     cb_sampler_fini(&sampler);
 }
 
