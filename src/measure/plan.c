@@ -115,6 +115,7 @@ static int scope_group(const struct cb_plan_request *request, enum cb_scope scop
 static int add_sweep(const struct cb_plan_request *request, const struct cb_item *like,
                      struct cb_plan *plan)
 {
+    struct cb_item none = *like;
     uint64_t last_bytes = 0;
     for (uint64_t bytes = request->min_bytes; bytes <= request->max_bytes;
          bytes *= request->step_factor) {
@@ -129,7 +130,8 @@ static int add_sweep(const struct cb_plan_request *request, const struct cb_item
         if (bytes > request->max_bytes / request->step_factor)
             break;
     }
-    return CB_OK;
+    none.skip = "every size asked for is smaller than one element for each rank";
+    return last_bytes ? CB_OK : add_item(plan, &none);
 }
 
 /* Sweep one op in every wanted type, reduction and placement over one scope. */

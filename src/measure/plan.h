@@ -51,9 +51,9 @@ struct cb_plan {
 
 /* Makes the plan: links, kernels, then scope by scope the sweeps of each op, dtype, redop and
  * placement. A scope that holds no group of its own (one node: only world; one rank per node:
- * nothing inside a node, and between nodes is the world itself) is one skipped item per op. Sizes
- * that round to the same usable bytes are measured once. Errors: CB_E_MEMORY; *plan is then empty.
- * Free with fini. */
+ * nothing inside a node, and between nodes is the world itself) is one skipped item per op; a sweep
+ * none of whose sizes is usable is one, too. Sizes that round to the same usable bytes are measured
+ * once. Errors: CB_E_MEMORY; *plan is then empty. Free with fini. */
 int cb_plan_build(const struct cb_plan_request *request, struct cb_plan *plan,
                   struct cb_error *err);
 void cb_plan_fini(struct cb_plan *plan);

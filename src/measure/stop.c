@@ -1,6 +1,7 @@
 #include "measure/stop.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -39,8 +40,10 @@ static void *wait_for_signals(void *arg)
 {
     struct cb_stop *stop = arg;
     const struct timespec tick = {.tv_nsec = 100 * 1000 * 1000};
+    /* A longer look was none: the process was suspended, and so was the rest of it. */
+    const double longest_look_s = 0.5;
     unsigned long last_beats = 0;
-    double last_beat_s = cb_clock_now_s();
+    double last_look_s = cb_clock_now_s(), idle_s = 0;
     sigset_t set;
     fill_signals(&set);
     while (!atomic_load(&stop->finished)) {
@@ -49,13 +52,13 @@ static void *wait_for_signals(void *arg)
             take_signal(stop, signal_number);
         unsigned long beats = atomic_load(&stop->beats);
         double now_s = cb_clock_now_s();
-        if (beats != last_beats) {
-            last_beats = beats;
-            last_beat_s = now_s;
-        } else if (stop->hang_limit_s > 0 && now_s - last_beat_s > stop->hang_limit_s) {
+        idle_s = beats == last_beats ? idle_s + fmin(now_s - last_look_s, longest_look_s) : 0;
+        last_beats = beats;
+        last_look_s = now_s;
+        if (stop->hang_limit_s > 0 && idle_s > stop->hang_limit_s) {
             if (stop->hooks.on_hang)
                 stop->hooks.on_hang(stop->hooks.arg);
-            last_beat_s = now_s;
+            idle_s = 0;
         }
     }
     return NULL;

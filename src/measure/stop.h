@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 struct cb_stop_hooks {
-    /* Called in the thread on the first signal, and when there was no beat for the time limit. May
-     * be NULL. */
+    /* Called in the thread on the first signal, and when there was no beat for the time limit, not
+     * counting time in which the process was suspended. May be NULL. */
     void (*on_signal)(void *arg, int signal_number);
     void (*on_hang)(void *arg);
     void *arg;
