@@ -1,0 +1,113 @@
+#include "measure/runner_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Long enough that the scheduler's time slices do not show. */
+static const double kernel_sample_s = 0.02;
+
+struct kernel_object {
+    const struct cb_kernel_ops *ops;
+    struct cb_kernels *set;
+};
+
+static int run_kernel(void *object, int operations, double *elapsed_s, struct cb_error *err)
+{
+    const struct kernel_object *o = object;
+    return o->ops->run(o->set, operations, elapsed_s, err);
+}
+
+/* Fills this rank's row. Every rank computes at once, as in training, and each keeps its own times.
+ */
+static int measure_kernel(struct cb_runner *runner, const struct cb_item *item,
+                          struct cb_kernel_row *row, bool *interrupted, struct cb_error *err)
+{
+    const struct cb_kernel_ops *ops = runner->config->kernels;
+    const struct cb_coordinator *c = runner->coordinator;
+    struct cb_kernel_work work;
+    double warm_s;
+    int rc = ops->prepare(runner->kernels, item->kernel, item->kernel_dtype, &work, err);
+    rc = cb_group_agree(c->world, rc, err);
+    if (rc)
+        return rc;
+    rc = ops->run(runner->kernels, 1, &warm_s, err);
+    if (!rc)
+        rc = ops->verify(runner->kernels, &row->wrong, err);
+    rc = cb_group_agree(c->world, rc, err);
+    if (rc)
+        goto release;
+
+    struct kernel_object object = {ops, runner->kernels};
+    struct cb_timed timed = {.run = run_kernel,
+                             .object = &object,
+                             .together = c->node_group,
+                             .decides = c->world,
+                             .sample_s = kernel_sample_s,
+                             .own = &runner->own};
+    struct cb_timing timing;
+    struct cb_time_stats own;
+    rc = cb_timing_take(runner, &timed, &timing, err);
+    uint64_t wrong_after = 0; /* the timed operations computed, too */
+    if (!rc)
+        rc = ops->verify(runner->kernels, &wrong_after, err);
+    if (rc)
+        goto release;
+    row->wrong += wrong_after;
+    cb_sampler_summarise(&runner->own, &own);
+    *interrupted = timing.interrupted;
+    row->status = cb_timing_status(&timing, row->wrong);
+    row->threads = work.threads;
+    row->size_bytes = work.size_bytes;
+    row->samples = timing.samples;
+    row->flops_per_s = work.flops / own.median_s;
+    row->bytes_per_s = work.bytes / own.median_s;
+    row->ci95_relative = own.ci95_relative;
+    snprintf(row->variant, sizeof(row->variant), "%s", work.variant);
+
+release:
+    ops->release(runner->kernels);
+    return rc;
+}
+
+static int add_kernel_rows(struct cb_runner *runner, const struct cb_kernel_row *mine,
+                           struct cb_error *err)
+{
+    const struct cb_coordinator *c = runner->coordinator;
+    struct cb_kernel_row *all = NULL;
+    if (c->rank == 0) {
+        all = calloc((size_t)c->size, sizeof(*all));
+        if (!all)
+            return cb_fail(err, CB_E_MEMORY, "no memory for the rows of %d ranks", c->size);
+    }
+    int rc = cb_group_gather(c->world, mine, sizeof(*mine), all, err);
+    for (int i = 0; all && !rc && i < c->size; i++) {
+        struct cb_kernel_row *place = cb_vec_add(&runner->result->kernels);
+        if (place)
+            *place = all[i];
+        else
+            rc = cb_fail(err, CB_E_MEMORY, "no memory for a row");
+    }
+    free(all);
+    return rc;
+}
+
+int cb_step_kernel(struct cb_runner *runner, const struct cb_item *item, bool *interrupted,
+                   struct cb_error *err)
+{
+    const struct cb_kernel_ops *ops = runner->config->kernels;
+    struct cb_kernel_row row = {.rank = runner->coordinator->rank, .dtype = item->kernel_dtype};
+    snprintf(row.kernel, sizeof(row.kernel), "%s", cb_kernel_name(item->kernel));
+    int rc = CB_OK;
+    if (!runner->kernels)
+        rc = ops->open(&runner->config->kernels_config, &runner->kernels, err);
+    rc = cb_group_agree(runner->coordinator->world, rc, err);
+    if (rc)
+        return rc;
+    if (ops->supports(runner->kernels, item->kernel, item->kernel_dtype, row.reason,
+                      sizeof(row.reason)))
+        rc = measure_kernel(runner, item, &row, interrupted, err);
+    else
+        row.status = CB_STATUS_SKIPPED;
+    rc = cb_group_agree(runner->coordinator->world, rc, err);
+    return rc || *interrupted ? rc : add_kernel_rows(runner, &row, err);
+}

@@ -1,0 +1,101 @@
+/* The one timing loop. */
+#include "measure/runner_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+/* One sample: everybody starts together, operations run back to back. */
+static int take_sample(const struct cb_timed *timed, int operations, double *operation_s,
+                       struct cb_error *err)
+{
+    double elapsed_s = 0;
+    int rc = cb_group_barrier(timed->together, err);
+    if (!rc)
+        rc = timed->run(timed->object, operations, &elapsed_s, err);
+    *operation_s = elapsed_s / operations;
+    return rc;
+}
+
+/* How many operations make a sample, found on warm operations and agreed on by all. *sample_s is
+ * how long one took on the slowest rank and *own_s on this one. */
+static int calibrate(const struct cb_timed *timed, int *operations, double *sample_s, double *own_s,
+                     struct cb_error *err)
+{
+    *operations = 1;
+    for (int round = 0; round < 3; round++) {
+        int rc = take_sample(timed, *operations, own_s, err);
+        double operation_s = *own_s;
+        if (!rc)
+            rc = cb_group_max(timed->decides, &operation_s, 1, err);
+        if (rc)
+            return rc;
+        *sample_s = operation_s * *operations;
+        int wanted = cb_sampler_operations(operation_s, timed->sample_s);
+        if (wanted <= *operations * 2) {
+            *operations = wanted;
+            break;
+        }
+        /* One cold operation says little: approach the answer. */
+        *operations = wanted < *operations * 64 ? wanted : *operations * 64;
+    }
+    return CB_OK;
+}
+
+int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struct cb_timing *timing,
+                   struct cb_error *err)
+{
+    struct cb_sampler *sampler = &runner->sampler;
+    double *shared = calloc(sampler->policy.max_samples + 2, sizeof(*shared));
+    if (!shared)
+        return cb_fail(err, CB_E_MEMORY, "no memory for samples");
+    cb_sampler_reset(sampler);
+    if (timed->own)
+        cb_sampler_reset(timed->own);
+    memset(timing, 0, sizeof(*timing));
+    double start_s = cb_clock_now_s(), elapsed_s = 0;
+    double sample_s = 0, own_s = 0;
+    size_t batch;
+    int rc = calibrate(timed, &timing->operations, &sample_s, &own_s, err);
+    if (!rc && timing->operations == 1) {
+        /* Slow operations are few: the calibration's own, warm by then, is as good a sample as any.
+         */
+        cb_sampler_add(sampler, &sample_s, 1);
+        if (timed->own)
+            cb_sampler_add(timed->own, &own_s, 1);
+    }
+    sampler->expected_sample_s = sample_s;
+    while (!rc && !timing->interrupted) {
+        timing->verdict = cb_sampler_decide(sampler, elapsed_s, &batch);
+        if (timing->verdict != CB_SAMPLER_GO_ON)
+            break;
+        for (size_t i = 0; i < batch && !rc; i++)
+            rc = take_sample(timed, timing->operations, &shared[i], err);
+        if (rc)
+            break;
+        if (timed->own)
+            cb_sampler_add(timed->own, shared, batch);
+        shared[batch] = cb_clock_now_s() - start_s;
+        shared[batch + 1] = cb_stop_is_requested(runner->config->stop);
+        rc = cb_group_max(timed->decides, shared, batch + 2, err);
+        if (rc)
+            break;
+        cb_stop_beat(runner->config->stop);
+        cb_sampler_add(sampler, shared, batch);
+        elapsed_s = shared[batch];
+        timing->interrupted = shared[batch + 1] > 0;
+    }
+    free(shared);
+    timing->samples = (int)sampler->count;
+    if (!rc && sampler->count)
+        cb_sampler_summarise(sampler, &timing->stats);
+    return rc;
+}
+
+enum cb_status cb_timing_status(const struct cb_timing *timing, uint64_t wrong)
+{
+    if (wrong)
+        return CB_STATUS_WRONG;
+    return timing->verdict == CB_SAMPLER_SETTLED ? CB_STATUS_OK : CB_STATUS_NOISY;
+}
