@@ -6,11 +6,15 @@
 
 #include "base/error.h"
 
-int cb_vec_grow(void **items, size_t *capacity, size_t count, size_t item_size_bytes)
+int cb_vec_grow(void **items, size_t *capacity, size_t count, size_t more, size_t item_size_bytes)
 {
-    if (count < *capacity)
+    if (more > SIZE_MAX / 2 / item_size_bytes - count)
+        return CB_E_MEMORY;
+    if (count + more <= *capacity)
         return 0;
-    size_t wanted = *capacity ? *capacity * 2 : 8;
+    size_t wanted = *capacity ? *capacity : 4;
+    while (wanted < count + more)
+        wanted *= 2;
     if (wanted > SIZE_MAX / item_size_bytes)
         return CB_E_MEMORY;
     void *moved = realloc(*items, wanted * item_size_bytes);

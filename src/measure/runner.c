@@ -140,6 +140,19 @@ static int save(struct cb_runner *runner, struct cb_error *err)
     return cb_group_agree(runner->coordinator->world, rc, err);
 }
 
+/* Ranks that took no part in a step learn how it ended: all go on, or all stop. */
+static int share_outcome(struct cb_runner *runner, int code, bool *interrupted,
+                         struct cb_error *err)
+{
+    struct cb_group *world = runner->coordinator->world;
+    double stop = *interrupted;
+    int rc = cb_group_agree(world, code, err);
+    if (!rc)
+        rc = cb_group_max(world, &stop, 1, err);
+    *interrupted = stop > 0;
+    return rc;
+}
+
 static const char *stop_reason(const char *stopped_by)
 {
     return strcmp(stopped_by, "signal") == 0 ? "stopped by a signal" : "stopped by the time limit";
@@ -162,6 +175,7 @@ static int run_items(struct cb_runner *runner, const struct cb_plan *plan, struc
         } else {
             show_progress(runner, plan, i);
             rc = run_item(runner, item, runner->config->seed + i, &interrupted, err);
+            rc = share_outcome(runner, rc, &interrupted, err);
             if (!rc && !interrupted)
                 rc = save(runner, err);
         }

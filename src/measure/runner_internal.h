@@ -56,7 +56,8 @@ enum cb_status cb_timing_status(const struct cb_timing *timing, uint64_t wrong);
 /* ---- step_collective.c, step_link.c, step_kernel.c ----
  *
  * Each does one item of the plan and adds its rows to rank 0's result, or sets *interrupted and
- * adds none. Collective over the world; every rank returns the same code. */
+ * adds none. Collective over the world. A rank outside the step's group may return another code and
+ * another *interrupted: the runner shares both before it goes on. */
 int cb_step_collective(struct cb_runner *runner, const struct cb_item *item, uint64_t seed,
                        bool *interrupted, struct cb_error *err);
 int cb_step_links(struct cb_runner *runner, const struct cb_item *item, uint64_t seed,

@@ -133,6 +133,5 @@ int cb_step_collective(struct cb_runner *runner, const struct cb_item *item, uin
         int waited = cb_group_wait(runner->coordinator->world, rc ? &ignored : err);
         rc = rc ? rc : waited;
     }
-    rc = cb_group_agree(runner->coordinator->world, rc, err);
     return rc || *interrupted ? rc : cb_step_add_collective(runner, &row, err);
 }

@@ -1,7 +1,8 @@
 #include "measure/runner_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "measure/gather.h"
 
 /* Long enough that the scheduler's time slices do not show. */
 static const double kernel_sample_s = 0.02;
@@ -69,28 +70,6 @@ release:
     return rc;
 }
 
-static int add_kernel_rows(struct cb_runner *runner, const struct cb_kernel_row *mine,
-                           struct cb_error *err)
-{
-    const struct cb_coordinator *c = runner->coordinator;
-    struct cb_kernel_row *all = NULL;
-    if (c->rank == 0) {
-        all = calloc((size_t)c->size, sizeof(*all));
-        if (!all)
-            return cb_fail(err, CB_E_MEMORY, "no memory for the rows of %d ranks", c->size);
-    }
-    int rc = cb_group_gather(c->world, mine, sizeof(*mine), all, err);
-    for (int i = 0; all && !rc && i < c->size; i++) {
-        struct cb_kernel_row *place = cb_vec_add(&runner->result->kernels);
-        if (place)
-            *place = all[i];
-        else
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for a row");
-    }
-    free(all);
-    return rc;
-}
-
 int cb_step_kernel(struct cb_runner *runner, const struct cb_item *item, bool *interrupted,
                    struct cb_error *err)
 {
@@ -109,5 +88,7 @@ int cb_step_kernel(struct cb_runner *runner, const struct cb_item *item, bool *i
     else
         row.status = CB_STATUS_SKIPPED;
     rc = cb_group_agree(runner->coordinator->world, rc, err);
-    return rc || *interrupted ? rc : add_kernel_rows(runner, &row, err);
+    if (rc || *interrupted)
+        return rc;
+    return cb_gather_append(runner->coordinator->world, &row, &runner->result->kernels, err);
 }

@@ -1,7 +1,8 @@
 #include "measure/runner_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "measure/gather.h"
 
 enum { PING_BYTES = 8, LINK_WINDOW_MESSAGES = 8 };
 
@@ -83,29 +84,25 @@ close_pair:
 }
 
 /* Rank 0 collects what the first ranks of the sending nodes found. */
-static int add_pair_rows(struct cb_runner *runner, const struct link *mine, struct cb_error *err)
+static int add_pair_rows(struct cb_runner *runner, struct link *mine, struct cb_error *err)
 {
-    const struct cb_coordinator *c = runner->coordinator;
-    struct link *all = NULL;
-    if (c->rank == 0) {
-        all = calloc((size_t)c->node_count, sizeof(*all));
-        if (!all)
-            return cb_fail(err, CB_E_MEMORY, "no memory for %d links", c->node_count);
-    }
-    int rc = cb_group_gather(c->leaders, mine, sizeof(*mine), all, err);
-    for (int i = 0; all && !rc && i < c->node_count; i++) {
-        if (all[i].from < 0)
+    const struct cb_topo_host *hosts = runner->result->nodes.items;
+    CB_VEC(struct link) all = {0};
+    int rc = cb_gather_append(runner->coordinator->leaders, mine, &all, err);
+    for (size_t i = 0; i < all.count && !rc; i++) {
+        const struct link *link = &all.items[i];
+        if (link->from < 0)
             continue;
         struct cb_pair_row *place = cb_vec_add(&runner->result->pairs);
         if (!place) {
             rc = cb_fail(err, CB_E_MEMORY, "no memory for a row");
             break;
         }
-        *place = all[i].row;
-        snprintf(place->a, sizeof(place->a), "%s", runner->result->nodes.items[all[i].from].name);
-        snprintf(place->b, sizeof(place->b), "%s", runner->result->nodes.items[all[i].to].name);
+        *place = link->row;
+        snprintf(place->a, sizeof(place->a), "%s", hosts[link->from].name);
+        snprintf(place->b, sizeof(place->b), "%s", hosts[link->to].name);
     }
-    free(all);
+    cb_vec_fini(&all);
     return rc;
 }
 
@@ -117,7 +114,7 @@ int cb_step_links(struct cb_runner *runner, const struct cb_item *item, uint64_t
     int partner = cb_plan_link_partner(c->node_count, item->round, c->node, &first);
     int low = first ? c->node : partner, high = first ? partner : c->node;
     int rc = CB_OK;
-    for (int direction = 0; direction < 2 && !rc && !*interrupted; direction++) {
+    for (int direction = 0; direction < 2 && !rc; direction++) {
         int from = direction ? high : low, to = direction ? low : high;
         struct link link = {.from = -1};
         if (c->leaders && partner >= 0)
@@ -131,8 +128,11 @@ int cb_step_links(struct cb_runner *runner, const struct cb_item *item, uint64_t
         if (!rc)
             rc = cb_group_max(c->world, &stop, 1, err);
         *interrupted = stop > 0;
-        if (!rc && !*interrupted && c->leaders)
+        if (rc || *interrupted)
+            break;
+        if (c->leaders)
             rc = add_pair_rows(runner, &link, err);
+        rc = cb_group_agree(c->world, rc, err);
     }
     return rc;
 }

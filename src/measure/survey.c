@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
+#include "measure/gather.h"
 
 enum { HOST_NAME_BYTES = 64 };
 
@@ -68,50 +68,6 @@ static int survey_host(const struct cb_coordinator *c, struct cb_topo_host *host
     }
     rc = cb_group_agree(c->world, rc, err);
     return rc ? rc : cb_group_broadcast(c->node_group, host, sizeof(*host), err);
-}
-
-static int gather_nodes(const struct cb_coordinator *c, const struct cb_topo_host *host,
-                        struct cb_result *result, struct cb_error *err)
-{
-    struct cb_topo_host *all = NULL;
-    if (!c->leaders)
-        return CB_OK;
-    if (c->rank == 0) {
-        all = calloc((size_t)c->node_count, sizeof(*all));
-        if (!all)
-            return cb_fail(err, CB_E_MEMORY, "no memory for %d hosts", c->node_count);
-    }
-    int rc = cb_group_gather(c->leaders, host, sizeof(*host), all, err);
-    for (int i = 0; all && !rc && i < c->node_count; i++) {
-        struct cb_topo_host *place = cb_vec_add(&result->nodes);
-        if (place)
-            *place = all[i];
-        else
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for a host");
-    }
-    free(all);
-    return rc;
-}
-
-static int gather_ranks(const struct cb_coordinator *c, const struct cb_rank *mine,
-                        struct cb_result *result, struct cb_error *err)
-{
-    struct cb_rank *all = NULL;
-    if (c->rank == 0) {
-        all = calloc((size_t)c->size, sizeof(*all));
-        if (!all)
-            return cb_fail(err, CB_E_MEMORY, "no memory for %d ranks", c->size);
-    }
-    int rc = cb_group_gather(c->world, mine, sizeof(*mine), all, err);
-    for (int i = 0; all && !rc && i < c->size; i++) {
-        struct cb_rank *place = cb_vec_add(&result->ranks);
-        if (place)
-            *place = all[i];
-        else
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for a rank");
-    }
-    free(all);
-    return rc;
 }
 
 static int share_limits(const struct cb_coordinator *c, const struct cb_topo_host *host,
@@ -210,9 +166,9 @@ int cb_survey_run(const struct cb_coordinator *coordinator, struct cb_survey *su
     mine.threads = (int)survey->cpu_count;
     rc = share_limits(c, &host, survey, err);
     if (!rc)
-        rc = gather_nodes(c, &host, result, err);
+        rc = c->leaders ? cb_gather_append(c->leaders, &host, &result->nodes, err) : CB_OK;
     if (!rc)
-        rc = gather_ranks(c, &mine, result, err);
+        rc = cb_gather_append(c->world, &mine, &result->ranks, err);
     rc = cb_group_agree(c->world, rc, err);
     if (!rc && c->rank == 0) {
         warn_about_bindings(survey, result);

@@ -196,7 +196,7 @@ static int read_rows_text(struct reader *r, const struct cb_json_place *place,
         rc = parse(r, row, &value);
         if (rc)
             break;
-        rc = cb_vec_grow(&vec.items, &vec.capacity, vec.count, shape->size_bytes);
+        rc = cb_vec_grow(&vec.items, &vec.capacity, vec.count, 1, shape->size_bytes);
         if (rc) {
             cb_fail(r->source.err, rc, "no memory for the rows of %s", field->key);
         } else {
