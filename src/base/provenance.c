@@ -1,6 +1,6 @@
 #include "base/provenance.h"
 
-#include <string.h>
+#include "base/names.h"
 
 static const char *const names[] = {
     [CB_FROM_NOWHERE] = "none",
@@ -20,8 +20,5 @@ const char *cb_provenance_name(enum cb_provenance provenance)
 
 int cb_provenance_parse(const char *name)
 {
-    for (int i = 0; i < CB_PROVENANCE_COUNT; i++)
-        if (strcmp(name, names[i]) == 0)
-            return i;
-    return -1;
+    return cb_names_find(names, CB_PROVENANCE_COUNT, name);
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/names.h"
+
 enum factor { FACTOR_ONE, FACTOR_OTHERS, FACTOR_TWICE_OTHERS };
 enum share { SHARE_WHOLE, SHARE_BLOCK };
 
@@ -58,18 +60,12 @@ int cb_op_parse(const char *name)
 
 int cb_redop_parse(const char *name)
 {
-    for (int i = 0; i < CB_REDOP_COUNT; i++)
-        if (strcmp(name, redops[i]) == 0)
-            return i;
-    return -1;
+    return cb_names_find(redops, CB_REDOP_COUNT, name);
 }
 
 int cb_scope_parse(const char *name)
 {
-    for (int i = 0; i < CB_SCOPE_COUNT; i++)
-        if (strcmp(name, scopes[i]) == 0)
-            return i;
-    return -1;
+    return cb_names_find(scopes, CB_SCOPE_COUNT, name);
 }
 
 bool cb_op_reduces(enum cb_op op)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/units.h"
 
 static const char *const statuses[] = {
@@ -23,10 +24,7 @@ const char *cb_check_status_name(enum cb_check_status status)
 
 int cb_check_status_parse(const char *name)
 {
-    for (int i = 0; i < CB_CHECK_STATUS_COUNT; i++)
-        if (strcmp(name, statuses[i]) == 0)
-            return i;
-    return -1;
+    return cb_names_find(statuses, CB_CHECK_STATUS_COUNT, name);
 }
 
 enum quantity { QUANTITY_RATE, QUANTITY_TIME, QUANTITY_COUNT };

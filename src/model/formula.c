@@ -2,7 +2,8 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "base/names.h"
 
 static const char *const spans[] = {
     [CB_SPAN_TOTAL] = "total", [CB_SPAN_STEP] = "step", [CB_SPAN_COMPUTE] = "compute"};
@@ -15,10 +16,7 @@ const char *cb_span_name(enum cb_span span)
 
 int cb_span_parse(const char *name)
 {
-    for (int i = 0; i < CB_SPAN_COUNT; i++)
-        if (strcmp(name, spans[i]) == 0)
-            return i;
-    return -1;
+    return cb_names_find(spans, CB_SPAN_COUNT, name);
 }
 
 static int check_input(const struct cb_formula *formula, struct cb_error *err)

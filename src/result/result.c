@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
+
 static const char *const statuses[] = {
     [CB_STATUS_OK] = "ok",           [CB_STATUS_NOISY] = "noisy",   [CB_STATUS_SKIPPED] = "skipped",
     [CB_STATUS_TIMEOUT] = "timeout", [CB_STATUS_FAILED] = "failed", [CB_STATUS_WRONG] = "wrong",
@@ -17,10 +19,7 @@ const char *cb_status_name(enum cb_status status)
 
 int cb_status_parse(const char *name)
 {
-    for (int i = 0; i < CB_STATUS_COUNT; i++)
-        if (strcmp(name, statuses[i]) == 0)
-            return i;
-    return -1;
+    return cb_names_find(statuses, CB_STATUS_COUNT, name);
 }
 
 bool cb_status_is_usable(enum cb_status status)
