@@ -61,7 +61,7 @@ static const char doc[] =
     "Judge on paper, or a result file with another workload.\n"
     "\n"
     "  commbound judge --bandwidth 12.5GB/s --parameters 7B --step-time 3s\n"
-    "  commbound judge --bandwidth 1Gb/s --parameters 1B --steps 10k --total-time 9d\n"
+    "  commbound judge --bandwidth 1Gb/s --parameters 1B --steps 9k --total-time 9d\n"
     "  commbound judge result.json --parameters 13B --tokens 2048\n"
     "\n"
     "Communication is a bottleneck when parameters x 4 bytes x communications / bandwidth takes "

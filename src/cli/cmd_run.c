@@ -164,10 +164,13 @@ static int describe(struct run *run, const struct cb_transport_ops *transport, s
     result->rank_count = run->coordinator.size;
     if (cb_run_options_record(&run->options, result))
         return cb_fail(err, CB_E_MEMORY, "no memory for the result");
-    for (size_t i = 0; i < run->changes.count; i++)
+    for (size_t i = 0; i < run->changes.count; i++) {
+        if (run->changes.items[i].between_nodes && run->coordinator.node_count < 2)
+            continue;
         cb_result_warn(result, "environment.set", "set the variable yourself to have it otherwise",
                        "commbound set %s=%s: %s", run->changes.items[i].name,
                        run->changes.items[i].value, run->changes.items[i].reason);
+    }
     return cb_environment_collect(result, environ, &run->changes, err);
 }
 

@@ -110,7 +110,7 @@ static const struct argp_option argp_options[] = {
 
 static const char doc[] =
     "  mpirun -np 2 commbound run\n"
-    "  mpirun -H a:8,b:8 --bind-to numa commbound run --parameters 7e9 --tokens 4096\n"
+    "  mpirun -H a:8,b:8 commbound run --parameters 7e9 --tokens 4096\n"
     "  srun --mpi=pmix commbound run --ops all --max-bytes 1G --out result\n\n"
     "Measures the collectives, the links between nodes and the compute kernels of the nodes that "
     "the "

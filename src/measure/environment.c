@@ -148,10 +148,12 @@ static const struct default_row {
     {{"OMPI_MCA_btl_tcp_flags", "send",
       "over TCP, Open MPI's emulated put sends a large message as one piece, behind which the "
       "other "
-      "direction's handshake waits: all_reduce then falls to half the rate of the link"},
+      "direction's handshake waits: all_reduce then falls to half the rate of the link",
+      true},
      helps_always},
     {{"OMPI_MCA_mpi_yield_when_idle", "1",
-      "more ranks than CPUs on a node: a waiting rank must give up its CPU for the others to move"},
+      "more ranks than CPUs on a node: a waiting rank must give up its CPU for the others to move",
+      false},
      helps_when_crowded},
 };
 

@@ -18,6 +18,7 @@ struct cb_environment_changes {
         const char *name;
         const char *value;
         const char *reason; /* one line for the report */
+        bool between_nodes; /* it matters only to a job of several nodes */
     } items[CB_ENVIRONMENT_CHANGES];
 };
 
