@@ -147,8 +147,7 @@ static const struct default_row {
 } defaults[] = {
     {{"OMPI_MCA_btl_tcp_flags", "send",
       "over TCP, Open MPI's emulated put sends a large message as one piece, behind which the "
-      "other "
-      "direction's handshake waits: all_reduce then falls to half the rate of the link",
+      "other direction's handshake waits: all_reduce then falls to half the rate of the link",
       true},
      helps_always},
     {{"OMPI_MCA_mpi_yield_when_idle", "1",
