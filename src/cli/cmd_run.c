@@ -42,6 +42,7 @@ struct run {
     struct cb_plan plan;
     struct cb_result result;
     struct output output;
+    bool is_first; /* before MPI started: alone, it makes every process rank 0 */
     char last_stage[96];
 };
 
@@ -230,13 +231,30 @@ static int measure(struct run *run, const struct cb_transport_ops *transport, st
     return rc;
 }
 
+/* Ranks that a launcher started side by side and MPI did not join would each measure alone and
+ * overwrite each other's result. */
+static int check_joined(const struct run *run, struct cb_error *err)
+{
+    int launched = cb_environment_job_ranks(environ);
+    if (run->coordinator.size > 1 || launched <= 1)
+        return CB_OK;
+    cb_fail(err, CB_E_MEASURE, "the launcher started %d ranks, but %s sees each alone", launched,
+            run->coordinator.library);
+    cb_error_set_hint(err,
+                      "start with srun --mpi=pmix (see srun --mpi=list), or with the mpirun of "
+                      "the same MPI");
+    return CB_E_MEASURE;
+}
+
 /* Everything up to the verdict, on every rank. *measured tells whether there is something to
  * report. */
 static int run_job(struct run *run, bool *measured, struct cb_error *err)
 {
     const char *name = strcmp(run->options.transport, "auto") ? run->options.transport : "mpi";
     const struct cb_transport_ops *transport = cb_transport_find(name);
-    int rc = cb_survey_run(&run->coordinator, &run->survey, &run->result, err);
+    int rc = check_joined(run, err);
+    if (!rc)
+        rc = cb_survey_run(&run->coordinator, &run->survey, &run->result, err);
     if (rc)
         return rc;
     if (run->coordinator.rank == 0) {
@@ -323,6 +341,7 @@ int cb_cmd_run(int argc, char **argv)
         status = cb_cli_fail("run", &err);
         goto free_run;
     }
+    run->is_first = cb_cli_is_first();
     rc = cb_coordinator_start(&run->coordinator, &err);
     if (rc) {
         status = cb_cli_fail("run", &err);
@@ -331,7 +350,7 @@ int cb_cmd_run(int argc, char **argv)
     bool measured = false;
     rc = run_job(run, &measured, &err);
     if (!measured)
-        status = cb_cli_fail("run", &err);
+        status = run->is_first ? cb_cli_fail("run", &err) : cb_code_exit_status(err.code);
     else
         status = run->coordinator.rank == 0 ? conclude(run, &err) : 0;
     cb_coordinator_stop(&run->coordinator);

@@ -129,6 +129,17 @@ int cb_environment_local_ranks(char *const *variables)
     return ranks ? ranks : get_count(variables, "SLURM_NTASKS_PER_NODE");
 }
 
+int cb_environment_job_ranks(char *const *variables)
+{
+    static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    int ranks = 0;
+    for (size_t i = 0; i < COUNT_OF(counts) && !ranks; i++)
+        ranks = get_count(variables, counts[i]);
+    if (ranks || !get(variables, "SLURM_PROCID"))
+        return ranks;
+    return get_count(variables, "SLURM_STEP_NUM_TASKS");
+}
+
 static bool helps_always(int local_ranks, int cpus)
 {
     (void)local_ranks;

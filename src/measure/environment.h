@@ -30,6 +30,10 @@ bool cb_environment_is_recorded(const char *name);
  * Slurm's), or 0 when none says so. Pure. */
 int cb_environment_local_ranks(char *const *variables);
 
+/* The processes of this job as the launcher's variables say (Open MPI's, MPICH's, else Slurm's when
+ * srun started this process), or 0 when none says so. Pure. */
+int cb_environment_job_ranks(char *const *variables);
+
 /* Decides what to set: each default that helps here and that the user has not set. variables is
  * NULL-terminated; params is the text of Open MPI's parameter files, where the user may have set
  * one too (NULL for none); cpus is how many hardware threads the job may use on this node (0:

@@ -82,6 +82,25 @@ static void test_local_ranks(void **state)
     assert_int_equal(ranks_of(NULL, NULL, NULL), 0);
 }
 
+static int job_ranks(const char *a, const char *b)
+{
+    char *variables[] = {(char *)a, (char *)b, NULL};
+    return cb_environment_job_ranks(variables);
+}
+
+static void test_job_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(job_ranks("SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=4"), 4);
+    assert_int_equal(job_ranks("PMI_SIZE=8", NULL), 8);
+    /* mpirun's own number, inside a step that Slurm started for its daemons. */
+    char *inside[] = {(char *)"SLURM_PROCID=0", (char *)"SLURM_STEP_NUM_TASKS=2",
+                      (char *)"OMPI_COMM_WORLD_SIZE=1", NULL};
+    assert_int_equal(cb_environment_job_ranks(inside), 1);
+    assert_int_equal(job_ranks("SLURM_STEP_NUM_TASKS=4", NULL), 0);
+    assert_int_equal(job_ranks("SLURM_PROCID=0", NULL), 0);
+}
+
 static const char *planned(const struct cb_environment_changes *changes, const char *name)
 {
     for (size_t i = 0; i < changes->count; i++)
@@ -227,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_white_list),
         cmocka_unit_test(test_local_ranks),
+        cmocka_unit_test(test_job_ranks),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_prepare_sets_and_says_so),
         cmocka_unit_test(test_collect_takes_the_listed_ones_in_order),
