@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* environ */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,6 +334,7 @@ int cb_cmd_run(int argc, char **argv)
         status = rc == CB_CLI_SERVED ? 0 : cb_cli_fail("run", &err);
         goto free_run;
     }
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is to be reported like a full disk */
     const struct cb_stop_hooks hooks = {.on_signal = on_signal, .on_hang = on_hang, .arg = run};
     rc = cb_environment_prepare(cb_topo_allowed_cpus(), &run->changes, &err);
     if (!rc)
