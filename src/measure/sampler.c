@@ -94,3 +94,27 @@ int cb_sampler_operations(double operation_s, double target_s)
     double wanted = ceil(target_s / operation_s);
     return wanted < 1 ? 1 : wanted > MOST_OPERATIONS ? MOST_OPERATIONS : (int)wanted;
 }
+
+static int fewest_rounds(double elapsed_s)
+{
+    const double short_s = 5e-3, long_s = 100e-3;
+    return elapsed_s < short_s ? 3 : elapsed_s < long_s ? 2 : 1;
+}
+
+bool cb_calibration_step(struct cb_calibration *calibration, double operation_s, double target_s)
+{
+    enum { STEEPEST = 64, MOST_ROUNDS = 8 };
+    int tried = calibration->operations;
+    calibration->rounds++;
+    if (calibration->rounds == 1 || operation_s < calibration->best_s)
+        calibration->best_s = operation_s;
+    int wanted = cb_sampler_operations(calibration->best_s, target_s);
+    bool is_near = wanted <= 2 * tried && calibration->rounds >= fewest_rounds(operation_s * tried);
+    if (is_near || calibration->rounds >= MOST_ROUNDS) {
+        calibration->operations = wanted;
+        return true;
+    }
+    /* One cold operation says little: approach the answer. */
+    calibration->operations = wanted < STEEPEST * tried ? wanted : STEEPEST * tried;
+    return false;
+}

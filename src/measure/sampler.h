@@ -4,6 +4,7 @@
 #ifndef CB_MEASURE_SAMPLER_H
 #define CB_MEASURE_SAMPLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "result/result.h"
@@ -52,5 +53,18 @@ void cb_sampler_summarise(struct cb_sampler *sampler, struct cb_time_stats *out)
 /* How many operations make one sample long against the clock and the barrier: enough that it lasts
  * target_s, 1 to 100000. */
 int cb_sampler_operations(double operation_s, double target_s);
+
+/* The search for that number, on operations as they come. Zero-initialise, set operations to 1. */
+struct cb_calibration {
+    int operations; /* to time next; the answer when the search is over */
+    int rounds;
+    double
+        best_s; /* shortest time of one operation so far: whatever delays one, nothing hurries it */
+};
+
+/* Takes the time of one operation, averaged over calibration->operations of them, and returns
+ * whether the search is over. A short operation is looked at three times, one of 5 ms twice, one of
+ * 100 ms once: a single delay must not pass for a slow operation. */
+bool cb_calibration_step(struct cb_calibration *calibration, double operation_s, double target_s);
 
 #endif

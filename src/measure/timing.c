@@ -18,28 +18,20 @@ static int take_sample(const struct cb_timed *timed, int operations, double *ope
     return rc;
 }
 
-/* How many operations make a sample, found on warm operations and agreed on by all. *sample_s is
- * how long one took on the slowest rank and *own_s on this one. */
-static int calibrate(const struct cb_timed *timed, int *operations, double *sample_s, double *own_s,
-                     struct cb_error *err)
+/* How many operations make a sample, found on warm operations and agreed on by all. *own_s is this
+ * rank's last time of one operation, *slowest_s the slowest rank's. */
+static int calibrate(const struct cb_timed *timed, struct cb_calibration *calibration,
+                     double *slowest_s, double *own_s, struct cb_error *err)
 {
-    *operations = 1;
-    for (int round = 0; round < 3; round++) {
-        int rc = take_sample(timed, *operations, own_s, err);
-        double operation_s = *own_s;
+    *calibration = (struct cb_calibration){.operations = 1};
+    do {
+        int rc = take_sample(timed, calibration->operations, own_s, err);
+        *slowest_s = *own_s;
         if (!rc)
-            rc = cb_group_max(timed->decides, &operation_s, 1, err);
+            rc = cb_group_max(timed->decides, slowest_s, 1, err);
         if (rc)
             return rc;
-        *sample_s = operation_s * *operations;
-        int wanted = cb_sampler_operations(operation_s, timed->sample_s);
-        if (wanted <= *operations * 2) {
-            *operations = wanted;
-            break;
-        }
-        /* One cold operation says little: approach the answer. */
-        *operations = wanted < *operations * 64 ? wanted : *operations * 64;
-    }
+    } while (!cb_calibration_step(calibration, *slowest_s, timed->sample_s));
     return CB_OK;
 }
 
@@ -55,17 +47,19 @@ int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struc
         cb_sampler_reset(timed->own);
     memset(timing, 0, sizeof(*timing));
     double start_s = cb_clock_now_s(), elapsed_s = 0;
-    double sample_s = 0, own_s = 0;
+    double slowest_s = 0, own_s = 0;
+    struct cb_calibration calibration;
     size_t batch;
-    int rc = calibrate(timed, &timing->operations, &sample_s, &own_s, err);
+    int rc = calibrate(timed, &calibration, &slowest_s, &own_s, err);
+    timing->operations = calibration.operations;
     if (!rc && timing->operations == 1) {
         /* Slow operations are few: the calibration's own, warm by then, is as good a sample as any.
          */
-        cb_sampler_add(sampler, &sample_s, 1);
+        cb_sampler_add(sampler, &slowest_s, 1);
         if (timed->own)
             cb_sampler_add(timed->own, &own_s, 1);
     }
-    sampler->expected_sample_s = sample_s;
+    sampler->expected_sample_s = calibration.best_s * calibration.operations;
     while (!rc && !timing->interrupted) {
         timing->verdict = cb_sampler_decide(sampler, elapsed_s, &batch);
         if (timing->verdict != CB_SAMPLER_GO_ON)

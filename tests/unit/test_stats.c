@@ -25,9 +25,8 @@ static void test_median_interval_against_the_published_table(void **state)
     const struct {
         size_t count;
         long lower_from_1;
-    } table[] = {{6, 1},  {7, 1},  {8, 1},   {9, 2},   {10, 2},
-                 {11, 2}, {12, 3}, {15, 4},  {20, 6},  {25, 8},
-                 {30, 10}, {50, 18}, {100, 40}};
+    } table[] = {{6, 1},  {7, 1},  {8, 1},  {9, 2},   {10, 2},  {11, 2},  {12, 3},
+                 {15, 4}, {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}};
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(cb_stats_median_ci95_index(i), -1);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -59,8 +58,8 @@ static void test_relative_interval_scales_away(void **state)
         values[i] = 1 + 0.01 * i;
         scaled[i] = values[i] * 1e-6;
     }
-    assert_near(cb_stats_median_ci95_relative(scaled, 12), cb_stats_median_ci95_relative(values, 12),
-                1e-9);
+    assert_near(cb_stats_median_ci95_relative(scaled, 12),
+                cb_stats_median_ci95_relative(values, 12), 1e-9);
 }
 
 /* The interval holds the true median about as often as it says: 95 % or more, by a seeded draw. */
@@ -166,11 +165,52 @@ static void test_sampler_never_exceeds_its_most(void **state)
 static void test_operations_per_sample(void **state)
 {
     (void)state;
-    assert_int_equal(cb_sampler_operations(1e-6, 1e-3), 1000);
+    assert_int_equal(cb_sampler_operations(0x1p-20, 0x1p-10), 1024);
     assert_int_equal(cb_sampler_operations(3e-4, 1e-3), 4);
     assert_int_equal(cb_sampler_operations(2, 1e-3), 1);
     assert_int_equal(cb_sampler_operations(1e-12, 1e-3), 100000);
     assert_int_equal(cb_sampler_operations(0, 1e-3), 100000);
+}
+
+/* Feeds times until the search ends; returns the number of operations found. */
+static int calibrate(const double *times_s, size_t count, double target_s, size_t *used)
+{
+    struct cb_calibration calibration = {.operations = 1};
+    for (*used = 0; *used < count;)
+        if (cb_calibration_step(&calibration, times_s[(*used)++], target_s))
+            break;
+    return calibration.operations;
+}
+
+/* A 12 us operation whose first run was held up for 4 ms is still a 12 us operation. */
+static void test_one_delay_does_not_pass_for_a_slow_operation(void **state)
+{
+    (void)state;
+    const double times_s[] = {4e-3, 12e-6, 12.5e-6, 12.5e-6, 12.5e-6};
+    size_t used;
+    assert_int_equal(calibrate(times_s, 5, 600e-6, &used), 50);
+    assert_int_equal(used, 3);
+}
+
+static void test_calibration_approaches_from_a_cold_start(void **state)
+{
+    (void)state;
+    /* Cold 100 us, then 1 us (2^-20 s). */
+    const double times_s[] = {100e-6, 2e-6, 0x1p-20, 0x1p-20, 0x1p-20};
+    size_t used;
+    assert_int_equal(calibrate(times_s, 5, 0x1p-10, &used), 1024);
+    assert_int_equal(used, 4);
+}
+
+static void test_slow_operations_are_not_repeated_for_calibration(void **state)
+{
+    (void)state;
+    const double slow_s[] = {0.5, 0.5, 0.5}, middle_s[] = {0.02, 0.02, 0.02};
+    size_t used;
+    assert_int_equal(calibrate(slow_s, 3, 1e-3, &used), 1);
+    assert_int_equal(used, 1);
+    assert_int_equal(calibrate(middle_s, 3, 1e-3, &used), 1);
+    assert_int_equal(used, 2);
 }
 
 int main(void)
@@ -186,6 +226,9 @@ int main(void)
         cmocka_unit_test(test_slow_operations_get_their_samples),
         cmocka_unit_test(test_sampler_never_exceeds_its_most),
         cmocka_unit_test(test_operations_per_sample),
+        cmocka_unit_test(test_one_delay_does_not_pass_for_a_slow_operation),
+        cmocka_unit_test(test_calibration_approaches_from_a_cold_start),
+        cmocka_unit_test(test_slow_operations_are_not_repeated_for_calibration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
