@@ -307,7 +307,7 @@ static int conclude(struct run *run, const struct cb_error *fault)
         unsaved = err;
     /* The report comes even when the file could not be written: it is then all there is. */
     int printed = print_report(run, &err);
-    if (fault->code)
+    if (fault->code && strcmp(fault->what, unsaved.what) != 0) /* a full disk is met twice */
         cb_cli_fail("run", fault);
     if (unsaved.code)
         return cb_cli_fail("run", &unsaved);
