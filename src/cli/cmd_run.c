@@ -255,7 +255,9 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
     const struct cb_transport_ops *transport = cb_transport_find(name);
     int rc = check_joined(run, err);
     if (!rc)
-        rc = cb_survey_run(&run->coordinator, &run->survey, &run->result, err);
+        rc =
+            cb_survey_run(&run->coordinator, run->options.workload.workload.nominal_bytes_per_s > 0,
+                          &run->survey, &run->result, err);
     if (rc)
         return rc;
     if (run->coordinator.rank == 0) {

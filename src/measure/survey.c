@@ -122,7 +122,7 @@ static bool is_rdma(const struct cb_topo_nic *nic)
 }
 
 /* Debian's Open MPI ships with pml = ^ucx: on an RDMA network it takes TCP and says nothing. */
-static void warn_about_interfaces(struct cb_result *result)
+static void warn_about_interfaces(bool knows_nominal, struct cb_result *result)
 {
     const struct cb_topo_nic *rdma = NULL;
     for (size_t n = 0; n < result->nodes.count; n++) {
@@ -131,7 +131,8 @@ static void warn_about_interfaces(struct cb_result *result)
             const struct cb_topo_nic *nic = &host->nics[i];
             if (is_rdma(nic) && !rdma)
                 rdma = nic;
-            if (nic->used && nic->stated_bytes_per_s > 0 && nic->nominal_bytes_per_s <= 0 && n == 0)
+            if (!knows_nominal && nic->used && nic->stated_bytes_per_s > 0 &&
+                nic->nominal_bytes_per_s <= 0 && n == 0)
                 cb_result_warn(result, "nic.speed_made_up",
                                "state what the offer says with --nominal-bandwidth",
                                "%s: driver %s states a speed that no hardware stands behind: the "
@@ -146,8 +147,8 @@ static void warn_about_interfaces(struct cb_result *result)
                        rdma->name, rdma->kind);
 }
 
-int cb_survey_run(const struct cb_coordinator *coordinator, struct cb_survey *survey,
-                  struct cb_result *result, struct cb_error *err)
+int cb_survey_run(const struct cb_coordinator *coordinator, bool knows_nominal,
+                  struct cb_survey *survey, struct cb_result *result, struct cb_error *err)
 {
     const struct cb_coordinator *c = coordinator;
     struct cb_topo_host host;
@@ -172,7 +173,7 @@ int cb_survey_run(const struct cb_coordinator *coordinator, struct cb_survey *su
     rc = cb_group_agree(c->world, rc, err);
     if (!rc && c->rank == 0) {
         warn_about_bindings(survey, result);
-        warn_about_interfaces(result);
+        warn_about_interfaces(knows_nominal, result);
     }
     return rc;
 }

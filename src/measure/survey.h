@@ -21,9 +21,10 @@ struct cb_survey {
 };
 
 /* Looks at this host and process and gathers all into rank 0's result (nodes and ranks), with
- * warnings about bindings and interfaces. Collective over the coordinator's world; every rank
- * returns the same code. */
-int cb_survey_run(const struct cb_coordinator *coordinator, struct cb_survey *survey,
-                  struct cb_result *result, struct cb_error *err);
+ * warnings about bindings and interfaces. knows_nominal tells that the user stated the nominal
+ * bandwidth between nodes: an interface that does not know its own is then no matter. Collective
+ * over the coordinator's world; every rank returns the same code. */
+int cb_survey_run(const struct cb_coordinator *coordinator, bool knows_nominal,
+                  struct cb_survey *survey, struct cb_result *result, struct cb_error *err);
 
 #endif
