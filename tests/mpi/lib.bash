@@ -23,7 +23,7 @@ export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0${ASAN_OPTIONS:+:$ASA
 
 # Steps that take a known time: nothing settles at such a target, so each lasts its whole time box.
 # shellcheck disable=SC2034
-slow=(--no-kernels --ops all --max-bytes 4K --target 1e-9 --step-limit 500ms)
+slow=(--no-kernels --ops all --min-bytes 64 --max-bytes 4K --target 1e-9 --step-limit 500ms)
 # Steps that take as little time as can be, and a workload that any bandwidth suffices for.
 # shellcheck disable=SC2034
 quick=(--no-kernels --max-bytes 1K --step-factor 16 --step-limit 1ms)

@@ -466,6 +466,22 @@ static void an_op_without_a_usable_size_is_skipped_with_a_reason(void **state)
     cb_plan_fini(&plan);
 }
 
+/* By hand: seven ranks' 1024 bytes are 36 units of 28 for all_to_all, 1008 bytes; they come last.
+ */
+static void the_largest_message_need_not_be_the_last(void **state)
+{
+    (void)state;
+    struct cb_plan_request request = small_request();
+    request.ops[CB_OP_ALL_TO_ALL] = true;
+    request.ranks = 7;
+    request.nodes = 1;
+    struct cb_plan plan;
+    build(&request, &plan);
+    assert_int_equal(plan.items.items[plan.items.count - 1].step.size_bytes, 1008);
+    assert_int_equal(cb_plan_max_bytes(&plan), 1024);
+    cb_plan_fini(&plan);
+}
+
 static void nothing_asked_for_is_an_empty_plan(void **state)
 {
     (void)state;
@@ -497,6 +513,7 @@ int main(void)
         cmocka_unit_test(scopes_come_world_first),
         cmocka_unit_test(scopes_without_a_group_are_skipped_with_a_reason),
         cmocka_unit_test(an_op_without_a_usable_size_is_skipped_with_a_reason),
+        cmocka_unit_test(the_largest_message_need_not_be_the_last),
         cmocka_unit_test(nothing_asked_for_is_an_empty_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
