@@ -33,14 +33,19 @@ void cb_step_close_transport(struct cb_runner *runner)
     runner->transport = NULL;
 }
 
+/* Collective over decides, which may be more than the group: no group goes on alone. */
 static int open_transport(struct cb_runner *runner, enum cb_scope scope, struct cb_group *group,
-                          struct cb_error *err)
+                          struct cb_group *decides, struct cb_error *err)
 {
     if (runner->transport && runner->transport_scope == scope)
         return CB_OK;
     cb_step_close_transport(runner);
     runner->transport_scope = scope;
-    return runner->config->transport->open(group, runner->max_bytes, &runner->transport, err);
+    int rc = runner->config->transport->open(group, runner->max_bytes, &runner->transport, err);
+    rc = cb_group_agree(decides, rc, err);
+    if (rc)
+        cb_step_close_transport(runner);
+    return rc;
 }
 
 /* The part of a collective step that the members of its group do. Outcome in *row. */
@@ -52,7 +57,7 @@ static int measure_collective(struct cb_runner *runner, const struct cb_item *it
     /* On all nodes at once: they share one decision. */
     struct cb_group *decides =
         item->scope == CB_SCOPE_INTRA_NODE ? runner->coordinator->world : group;
-    int rc = open_transport(runner, item->scope, group, err);
+    int rc = open_transport(runner, item->scope, group, decides, err);
     if (rc)
         return rc;
     if (!ops->supports(runner->transport, &item->step, row->reason, sizeof(row->reason))) {

@@ -52,7 +52,8 @@ int cb_group_gather(struct cb_group *group, const void *mine, size_t size_bytes,
                     struct cb_error *err);
 
 /* The ranks agree on whether a phase worked: if any gives a code other than CB_OK, every rank
- * returns the code of the lowest such rank and gets its error, host and rank filled in. */
+ * returns the code of the lowest such rank and gets its error, host and rank (in the world) filled
+ * in; an error that a smaller group has agreed on keeps those it has. */
 int cb_group_agree(struct cb_group *group, int code, struct cb_error *err);
 
 #endif

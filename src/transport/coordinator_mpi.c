@@ -222,9 +222,10 @@ int cb_group_agree(struct cb_group *group, int code, struct cb_error *err)
     if (lowest == INT_MAX)
         return CB_OK;
     struct cb_error first = *err;
-    if (lowest == group->rank) {
+    bool is_agreed = first.rank >= 0; /* by a smaller group, which knew who it was */
+    if (lowest == group->rank && !is_agreed) {
         first.code = code;
-        first.rank = group->rank;
+        MPI_Comm_rank(MPI_COMM_WORLD, &first.rank);
         gethostname(first.host, sizeof(first.host) - 1);
     }
     int rc = cb_mpi_check(MPI_Bcast(&first, sizeof(first), MPI_BYTE, lowest, group->comm),

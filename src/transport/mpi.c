@@ -63,7 +63,17 @@ static void mpi_probe(struct cb_transport_probe *out)
     snprintf(out->version, sizeof(out->version), "MPI %d.%d", version, subversion);
 }
 
-static int mpi_open(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
+static void mpi_close(struct cb_transport *t)
+{
+    if (!t)
+        return;
+    free(t->send);
+    free(t->receive);
+    free(t);
+}
+
+/* This rank's part of opening, which may fail here and work elsewhere. */
+static int allocate(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
                     struct cb_error *err)
 {
     size_t capacity = ((size_t)max_bytes + ALIGNMENT_BYTES) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
@@ -75,30 +85,32 @@ static int mpi_open(struct cb_group *group, uint64_t max_bytes, struct cb_transp
     t->send = aligned_alloc(ALIGNMENT_BYTES, capacity);
     t->receive = aligned_alloc(ALIGNMENT_BYTES, capacity);
     if (!t->send || !t->receive)
-        goto free_buffers;
+        goto close;
     /* Page faults belong to opening, not to the first sample. */
     memset(t->send, 0, capacity);
     memset(t->receive, 0, capacity);
     *out = t;
     return CB_OK;
 
-free_buffers:
-    free(t->send);
-    free(t->receive);
-    free(t);
+close:
+    mpi_close(t);
 no_memory:
     cb_fail(err, CB_E_MEMORY, "no memory for two buffers of %zu bytes", capacity);
     cb_error_set_hint(err, "lower --max-bytes");
     return CB_E_MEMORY;
 }
 
-static void mpi_close(struct cb_transport *t)
+static int mpi_open(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
+                    struct cb_error *err)
 {
-    if (!t)
-        return;
-    free(t->send);
-    free(t->receive);
-    free(t);
+    struct cb_transport *t = NULL;
+    int rc = allocate(group, max_bytes, &t, err);
+    rc = cb_group_agree(group, rc, err);
+    if (rc)
+        mpi_close(t);
+    else
+        *out = t;
+    return rc;
 }
 
 static bool mpi_supports(const struct cb_transport *t, const struct cb_step *step, char *reason,

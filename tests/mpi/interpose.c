@@ -6,6 +6,7 @@
  *                            One bit of what rank 1 receives in an all_reduce of 256 bytes is
  * wrong, every time. Also all_gather, reduce_scatter, broadcast, all_to_all, send_recv, and
  * ping_pong and one_way, the motions of the link probe.
+ * COMMBOUND_TEST_NO_MEMORY=1  Rank 1 gets no aligned memory of 32 KiB or more.
  *
  * The job's own exchanges are left alone: they move doubles or bytes, the measured ones here must
  * be of 4-byte elements. */
@@ -51,6 +52,18 @@ int gethostname(char *name, size_t size)
     int host = simulated_host(rank ? atoi(rank) : 0);
     int length = snprintf(name, size, "host%d", host < 0 ? 0 : host);
     return length >= 0 && (size_t)length < size ? 0 : -1;
+}
+
+/* ---- memory ---- */
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    const char *poor = getenv("COMMBOUND_TEST_NO_MEMORY");
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    void *memory = NULL;
+    if (poor && rank && strcmp(poor, rank) == 0 && size >= 32768)
+        return NULL;
+    return posix_memalign(&memory, alignment, size) ? NULL : memory;
 }
 
 /* ---- faults ---- */
