@@ -36,6 +36,7 @@ struct output {
 struct run {
     struct cb_run_options options;
     struct cb_coordinator coordinator;
+    struct cb_transport_config transport_config;
     struct cb_environment_changes changes;
     struct cb_stop stop;
     struct cb_survey survey;
@@ -154,7 +155,7 @@ static int describe(struct run *run, const struct cb_transport_ops *transport, s
 {
     struct cb_result *result = &run->result;
     struct cb_transport_probe probe;
-    transport->probe(&probe);
+    transport->probe(&run->transport_config, &probe);
     snprintf(result->tool_version, sizeof(result->tool_version), "%s", CB_VERSION);
     snprintf(result->build, sizeof(result->build), "%s", CB_BUILD);
     snprintf(result->transport, sizeof(result->transport), "%s", transport->name);
@@ -209,6 +210,7 @@ static int measure(struct run *run, const struct cb_transport_ops *transport, st
     const struct cb_runner_config config = {
         .coordinator = &run->coordinator,
         .transport = transport,
+        .transport_config = run->transport_config,
         .kernels = cb_kernels_host(),
         .kernels_config = {.cpus = run->survey.cpus,
                            .cpu_count = run->survey.cpu_count,

@@ -23,7 +23,7 @@ static void look_at_transports(struct cb_doctor *doctor, struct cb_transport_pro
     for (size_t i = 0; i < count; i++) {
         struct cb_transport_probe probe;
         char version[256];
-        transports[i]->probe(&probe);
+        transports[i]->probe(&(struct cb_transport_config){0}, &probe);
         if (!probe.available) {
             cb_doctor_add_part(doctor, transports[i]->name, CB_DOCTOR_MISSING, "", "%s",
                                probe.reason);

@@ -222,7 +222,8 @@ static int open_transport(struct runner *runner, enum cb_scope scope, struct cb_
         return CB_OK;
     close_transport(runner);
     runner->transport_scope = scope;
-    return runner->config->transport->open(group, runner->max_bytes, &runner->transport, err);
+    return runner->config->transport->open(&runner->config->transport_config, group,
+                                           runner->max_bytes, &runner->transport, err);
 }
 
 /* The part of a collective step that the members of its group do. Outcome in *row. */
@@ -362,7 +363,8 @@ static int measure_link(struct runner *runner, const struct cb_item *item, int f
                                 runner->leader_ranks[to], &pair, err);
     if (rc)
         return rc;
-    rc = ops->open(pair, item->step.size_bytes * LINK_WINDOW_MESSAGES, &transport, err);
+    rc = ops->open(&runner->config->transport_config, pair,
+                   item->step.size_bytes * LINK_WINDOW_MESSAGES, &transport, err);
     if (rc)
         goto close_pair;
 

@@ -26,6 +26,7 @@ struct cb_runner_hooks {
 struct cb_runner_config {
     const struct cb_coordinator *coordinator;
     const struct cb_transport_ops *transport;
+    struct cb_transport_config transport_config;
     const struct cb_kernel_ops *kernels; /* NULL: kernel steps are skipped */
     struct cb_kernels_config kernels_config;
     double time_box_s;      /* of a step that does not settle */

@@ -58,8 +58,9 @@ static bool find_type(enum cb_dtype dtype, MPI_Datatype *type)
     return false;
 }
 
-static void mpi_probe(struct cb_transport_probe *out)
+static void mpi_probe(const struct cb_transport_config *config, struct cb_transport_probe *out)
 {
+    (void)config;
     memset(out, 0, sizeof(*out));
     out->available = true;
     char full[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -71,9 +72,10 @@ static void mpi_probe(struct cb_transport_probe *out)
     snprintf(out->version, sizeof(out->version), "MPI %d.%d", version, subversion);
 }
 
-static int mpi_open(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
-                    struct cb_error *err)
+static int mpi_open(const struct cb_transport_config *config, struct cb_group *group,
+                    uint64_t max_bytes, struct cb_transport **out, struct cb_error *err)
 {
+    (void)config;
     size_t capacity = ((size_t)max_bytes + ALIGNMENT_BYTES) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
     struct cb_transport *t = calloc(1, sizeof(*t));
     if (!t)

@@ -27,10 +27,23 @@ struct cb_step {
     bool in_place;
 };
 
+struct cb_device; /* gpu/device.h */
+
+/* How to measure; the same on every rank but for the device. Borrowed until close. */
+struct cb_transport_config {
+    const struct cb_device *device; /* of this rank; NULL: on host memory */
+    const char *nccl_path;          /* the library to load; NULL: none was looked for */
+    double time_limit_s;            /* of one operation that hangs; 0: none */
+    bool graph;                     /* time captured CUDA graphs instead of single launches */
+    bool registers;                 /* register the buffers with the library */
+};
+
 struct cb_transport_probe {
     bool available;
+    bool simulated;
     char library[128];
     char version[64];
+    char path[512];   /* of a library that was opened; empty when it is linked */
     char reason[256]; /* why not available */
 };
 
@@ -40,12 +53,12 @@ struct cb_transport_ops {
     const char *name; /* "mpi", "nccl" */
 
     /* Says whether the transport works here; cannot fail and starts nothing. */
-    void (*probe)(struct cb_transport_probe *out);
+    void (*probe)(const struct cb_transport_config *config, struct cb_transport_probe *out);
 
     /* Opens it on a group, with room for messages of max_bytes. Collective over the group. On error
      * no rank keeps anything and *out is untouched. */
-    int (*open)(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
-                struct cb_error *err);
+    int (*open)(const struct cb_transport_config *config, struct cb_group *group,
+                uint64_t max_bytes, struct cb_transport **out, struct cb_error *err);
 
     /* Whether the step can be done; the same answer on every rank. reason says why not. */
     bool (*supports)(const struct cb_transport *transport, const struct cb_step *step, char *reason,
