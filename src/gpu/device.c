@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strcasestr */
 #include "gpu/device.h"
 
 #include <cuda_runtime_api.h>
@@ -216,6 +217,7 @@ int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct
     device.memory_bytes = properties.totalGlobalMem;
     snprintf(device.name, sizeof(device.name), "%.*s", (int)sizeof(device.name) - 1,
              properties.name);
+    device.simulated = strcasestr(device.name, "simulated") != NULL;
     write_uuid(&properties.uuid, device.uuid);
     for (char *c = device.pci_id; *c; c++)
         if (*c >= 'A' && *c <= 'F')

@@ -9,8 +9,9 @@
 #include "base/error.h"
 
 struct cb_device {
-    int index;   /* CUDA's number in this process; -1: none */
-    int visible; /* devices that this process sees */
+    int index;      /* CUDA's number in this process; -1: none */
+    int visible;    /* devices that this process sees */
+    bool simulated; /* no GPU, but tests/simgpu: its name says so */
     char name[96];
     char uuid[48];   /* "GPU-xxxxxxxx-xxxx-..." as nvidia-smi writes it */
     char pci_id[16]; /* "0000:1b:00.0" */

@@ -224,8 +224,11 @@ int cb_group_agree(struct cb_group *group, int code, struct cb_error *err)
     struct cb_error first = *err;
     if (lowest == group->rank) {
         first.code = code;
-        first.rank = group->rank;
-        gethostname(first.host, sizeof(first.host) - 1);
+        /* A smaller group may have agreed before, and then it is known whose error this is. */
+        if (!first.host[0]) {
+            MPI_Comm_rank(MPI_COMM_WORLD, &first.rank);
+            gethostname(first.host, sizeof(first.host) - 1);
+        }
     }
     int rc = cb_mpi_check(MPI_Bcast(&first, sizeof(first), MPI_BYTE, lowest, group->comm),
                           "MPI_Bcast", err);
