@@ -84,7 +84,6 @@ struct cb_kernel_ops {
 /* The host's kernels: OpenMP and OpenBLAS. Static table, never NULL. float32 and float64. */
 const struct cb_kernel_ops *cb_kernels_host(void);
 
-#ifdef CB_HAVE_CUDA
 /* The kernels of one NVIDIA GPU: CUDA, and cuBLASLt for GEMM, which is loaded when the set is
  * opened (absent: GEMM is not supported and the reason says where it was looked for). Memory
  * kernels in float32 and float64; GEMM in float64, float32, tf32, float16, bfloat16 and
@@ -92,7 +91,6 @@ const struct cb_kernel_ops *cb_kernels_host(void);
  * calling thread, which must be the one that calls the rest. Here the config's cpus are not used.
  * Static table. */
 const struct cb_kernel_ops *cb_kernels_cuda(void);
-#endif
 
 /* The BLAS library in use, its threads and the core it runs code for ("OpenBLAS 0.3.21, OpenMP, for
  * Zen"), for doctor and reports. Returns text. */

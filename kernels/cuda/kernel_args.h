@@ -36,8 +36,13 @@ struct cb_cuda_stream {
     uint64_t vectors;
     double scalar;     /* of triad */
     uint32_t words[4]; /* of write: the value as it lies in memory */
-    uint32_t *sum;     /* of read: the sum of all 32-bit words, modulo 2^32, is added to it */
+    uint32_t *sums; /* of read: the sum of all 32-bit words is added to these slots, in any shares,
+                       modulo 2^32 */
 };
+
+#define CB_CUDA_SUMS 256         /* slots of read, so that few blocks add to one at the same time */
+#define CB_CUDA_BLOCK 256        /* threads of a block, of every kernel */
+#define CB_CUDA_BULK_VECTORS 512 /* 16-byte vectors that a bulk kernel moves at once */
 
 /* The memory kernels' data: element i of array a is a whole number between -510 and 510, the same
  * as the host's memory kernels use (kernels/host/stream.c). dtype is float32 or float64. Fill
@@ -51,7 +56,7 @@ struct cb_cuda_series {
     void *data;
     uint64_t count;
     uint64_t *wrong;
-    uint32_t *sum;
+    uint32_t *sums; /* CB_CUDA_SUMS slots, as of read */
     double constant, scalar;
     int array, blank;
     int plus_first, plus_scaled;
