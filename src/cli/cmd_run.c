@@ -15,6 +15,7 @@
 #include "cli/run_options.h"
 #include "judge/judge.h"
 #include "kernels/kernels.h"
+#include "measure/devices.h"
 #include "measure/environment.h"
 #include "measure/runner.h"
 #include "measure/stop.h"
@@ -36,6 +37,9 @@ struct output {
 struct run {
     struct cb_run_options options;
     struct cb_coordinator coordinator;
+    struct cb_devices_choice devices;
+    struct cb_device device;
+    struct cb_nccl_copy nccl;
     struct cb_transport_config transport_config;
     struct cb_environment_changes changes;
     struct cb_stop stop;
@@ -161,6 +165,9 @@ static int describe(struct run *run, const struct cb_transport_ops *transport, s
     snprintf(result->transport, sizeof(result->transport), "%s", transport->name);
     snprintf(result->transport_library, sizeof(result->transport_library), "%s", probe.library);
     snprintf(result->transport_version, sizeof(result->transport_version), "%s", probe.version);
+    snprintf(result->transport_path, sizeof(result->transport_path), "%.*s",
+             (int)sizeof(result->transport_path) - 1, probe.path);
+    result->simulated = probe.simulated;
     cb_clock_utc(result->started_at, sizeof(result->started_at));
     result->rank_count = run->coordinator.size;
     if (cb_run_options_record(&run->options, result))
@@ -172,31 +179,40 @@ static int describe(struct run *run, const struct cb_transport_ops *transport, s
     return cb_environment_collect(result, environ, &run->changes, err);
 }
 
-/* Buffers for send and receive must fit beside those of the node's other ranks. */
+/* What a rank has for its two buffers: on a host beside those of the node's other ranks, on a GPU
+ * beside what NCCL and the kernels need. */
+static uint64_t buffer_room_bytes(const struct run *run)
+{
+    return run->devices.gpus ? run->devices.least_free_bytes / 2
+                             : run->survey.least_memory_per_rank_bytes;
+}
+
 static void fit_messages(struct run *run)
 {
     struct cb_plan_request *request = &run->options.request;
     uint64_t wanted = request->max_bytes;
     while (request->max_bytes > request->min_bytes &&
-           request->max_bytes > run->survey.least_memory_per_rank_bytes / 2)
+           request->max_bytes > buffer_room_bytes(run) / 2)
         request->max_bytes /= 2;
     if (request->max_bytes < request->min_bytes)
         request->max_bytes = request->min_bytes;
     if (request->max_bytes == wanted || run->coordinator.rank != 0)
         return;
     char before[CB_UNIT_TEXT], after[CB_UNIT_TEXT];
-    cb_result_warn(
-        &run->result, "memory.max_bytes_lowered",
-        "start fewer ranks per node, or lower --max-bytes",
-        "the largest message was lowered from %s to %s: half of the free memory of a node "
-        "must hold two buffers per rank",
-        cb_format_bytes(before, wanted), cb_format_bytes(after, request->max_bytes));
+    cb_result_warn(&run->result, "memory.max_bytes_lowered",
+                   run->devices.gpus ? "lower --max-bytes, or end what else uses the GPUs"
+                                     : "start fewer ranks per node, or lower --max-bytes",
+                   "the largest message was lowered from %s to %s: half of the free memory of a %s "
+                   "must hold two buffers per rank",
+                   cb_format_bytes(before, wanted), cb_format_bytes(after, request->max_bytes),
+                   run->devices.gpus ? "GPU" : "node");
 }
 
 static int make_plan(struct run *run, struct cb_error *err)
 {
     struct cb_plan_request *request = &run->options.request;
     fit_messages(run);
+    request->gpus = run->devices.gpus;
     request->ranks = run->coordinator.size;
     request->nodes = run->coordinator.node_count;
     request->smallest_node = run->survey.smallest_node;
@@ -205,18 +221,28 @@ static int make_plan(struct run *run, struct cb_error *err)
     return cb_group_agree(run->coordinator.world, rc, err);
 }
 
+/* The GPU after this rank's own, among those of the job's ranks that this process sees. */
+static int peer_device(const struct run *run)
+{
+    int local_ranks = run->coordinator.local_size;
+    int ring = run->device.visible < local_ranks ? run->device.visible : local_ranks;
+    return ring > 1 ? (run->device.index + 1) % ring : run->device.index;
+}
+
 static int measure(struct run *run, const struct cb_transport_ops *transport, struct cb_error *err)
 {
     const struct cb_runner_config config = {
         .coordinator = &run->coordinator,
         .transport = transport,
         .transport_config = run->transport_config,
-        .kernels = cb_kernels_host(),
+        .kernels = run->devices.gpus ? cb_kernels_cuda() : cb_kernels_host(),
         .kernels_config = {.cpus = run->survey.cpus,
                            .cpu_count = run->survey.cpu_count,
                            .last_level_cache_bytes = run->survey.last_level_cache_bytes,
                            .memory_bytes = run->survey.memory_per_rank_bytes,
-                           .local_ranks = run->coordinator.local_size},
+                           .local_ranks = run->coordinator.local_size,
+                           .device = run->device.index,
+                           .peer_device = peer_device(run)},
         .time_box_s = run->options.time_box_s,
         .time_limit_s = run->options.time_limit_s,
         .target_relative = run->options.target_relative,
@@ -229,15 +255,37 @@ static int measure(struct run *run, const struct cb_transport_ops *transport, st
     return rc;
 }
 
+/* GPUs or hosts, and what the transport has to know of it. */
+static int choose_devices(struct run *run, struct cb_error *err)
+{
+    /* NCCL reports before the watchdog ends the run. */
+    const double share_of_hang_limit = 0.75;
+    const struct cb_run_options *options = &run->options;
+    int rc = cb_devices_choose(&run->coordinator, options->transport, options->nccl_library,
+                               &run->devices, &run->device, &run->nccl, &run->result, err);
+    if (rc || !run->devices.gpus)
+        return rc;
+    run->transport_config = (struct cb_transport_config){
+        .device = &run->device,
+        .nccl_path = run->nccl.path,
+        .time_limit_s = options->hang_limit_s * share_of_hang_limit,
+        .graph = options->graph,
+        .registers = options->registers,
+    };
+    return CB_OK;
+}
+
 /* Everything up to the verdict, on every rank. *measured tells whether there is something to
  * report. */
 static int run_job(struct run *run, bool *measured, struct cb_error *err)
 {
-    const char *name = strcmp(run->options.transport, "auto") ? run->options.transport : "mpi";
-    const struct cb_transport_ops *transport = cb_transport_find(name);
     int rc = cb_survey_run(&run->coordinator, &run->survey, &run->result, err);
+    if (!rc)
+        rc = choose_devices(run, err);
     if (rc)
         return rc;
+    const struct cb_transport_ops *transport =
+        cb_transport_find(run->devices.gpus ? "nccl" : "mpi");
     if (run->coordinator.rank == 0) {
         rc = describe(run, transport, err);
         if (!rc)

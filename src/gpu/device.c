@@ -157,6 +157,9 @@ static int choose(const struct cb_device_probe *probe, int local_rank, int local
     const char *masked = getenv("CUDA_VISIBLE_DEVICES");
     if (probe->count == 0) {
         cb_fail(err, CB_E_UNSUPPORTED, "%s", probe->reason);
+        if (probe->driver_version)
+            cb_error_set_detail(err, "the driver serves CUDA %d.%d", probe->driver_version / 1000,
+                                probe->driver_version % 1000 / 10);
         cb_error_set_hint(err, "%s", probe->hint);
         return CB_E_UNSUPPORTED;
     }
@@ -195,6 +198,7 @@ int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct
     struct cb_device_probe probe;
     struct cudaDeviceProp properties;
     struct cb_device device = {0};
+    size_t free_bytes = 0, total_bytes = 0;
     cb_device_probe(&probe);
     int rc = choose(&probe, local_rank, local_size, &device.index, err);
     if (!rc)
@@ -206,8 +210,11 @@ int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct
         rc = cb_cuda_check(
             cudaDeviceGetPCIBusId(device.pci_id, (int)sizeof(device.pci_id), device.index),
             "cudaDeviceGetPCIBusId", err);
+    if (!rc)
+        rc = cb_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo", err);
     if (rc)
         return rc;
+    device.free_bytes = free_bytes;
     device.visible = probe.count;
     device.driver_version = probe.driver_version;
     device.runtime_version = probe.runtime_version;

@@ -16,8 +16,8 @@ struct cb_device {
     char uuid[48];   /* "GPU-xxxxxxxx-xxxx-..." as nvidia-smi writes it */
     char pci_id[16]; /* "0000:1b:00.0" */
     int compute_major, compute_minor;
-    int processors; /* streaming multiprocessors */
-    uint64_t memory_bytes;
+    int processors;                      /* streaming multiprocessors */
+    uint64_t memory_bytes, free_bytes;   /* free: when it was bound */
     int driver_version, runtime_version; /* 13000 is 13.0; driver 0: no driver */
 };
 

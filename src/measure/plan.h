@@ -40,6 +40,7 @@ struct cb_plan_request {
     uint64_t min_bytes, max_bytes;
     uint64_t step_factor; /* at least 2 */
     bool links, kernels;
+    bool gpus; /* the kernels are those of GPUs */
 
     int ranks, nodes;
     int smallest_node, largest_node; /* ranks on the emptiest and the fullest node */

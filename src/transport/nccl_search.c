@@ -48,15 +48,6 @@ struct list {
     size_t count;
 };
 
-const char *cb_nccl_format_version(int version, char text[16])
-{
-    /* The code had one digit less for the minor version up to 2.8. */
-    int major = version < 10000 ? version / 1000 : version / 10000;
-    int minor = version < 10000 ? version / 100 % 10 : version / 100 % 100;
-    snprintf(text, 16, "%d.%d.%d", major, minor, version % 100);
-    return text;
-}
-
 static bool is_known(const struct list *list, const char *path)
 {
     for (size_t i = 0; i < list->count; i++)
