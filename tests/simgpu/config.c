@@ -39,6 +39,7 @@ static const struct row rows[] = {
     INT(devices),
     INT(sm_count),
     NUMBER(memory_bytes),
+    NUMBER(shown_free_bytes),
     NUMBER(l2_bytes),
     NUMBER(pci_device_id),
     NUMBER(pci_subsystem_id),

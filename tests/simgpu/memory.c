@@ -138,6 +138,9 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
     *total_bytes = (size_t)simgpu_config()->memory_bytes;
     *free_bytes =
         *total_bytes - simgpu_device_used_bytes(simgpu_device_physical(simgpu_device_current()));
+    double shown = simgpu_config()->shown_free_bytes;
+    if (shown > 0 && (double)*free_bytes > shown)
+        *free_bytes = (size_t)shown;
     return cudaSuccess;
 }
 

@@ -33,6 +33,7 @@ struct simgpu_config {
     int compute_capability_major, compute_capability_minor;
     int sm_count;
     double memory_bytes;
+    double shown_free_bytes; /* cudaMemGetInfo shows no more than this; 0: all that is free */
     double l2_bytes;
     double pci_device_id; /* device id << 16 | vendor id, as NVML has it */
     double pci_subsystem_id;

@@ -587,6 +587,12 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
     return cudaSuccess;
 }
 
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
+                                          unsigned long long flags)
+{
+    return cudaGraphInstantiate(out, graph, flags);
+}
+
 cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t stream)
 {
     (void)graph;
