@@ -20,6 +20,7 @@
 #include "measure/runner.h"
 #include "measure/stop.h"
 #include "measure/survey.h"
+#include "measure/used.h"
 #include "report/report.h"
 #include "result/json.h"
 #include "topology/topo.h"
@@ -40,6 +41,7 @@ struct run {
     struct cb_devices_choice devices;
     struct cb_device device;
     struct cb_nccl_copy nccl;
+    struct cb_nccl_log nccl_log;
     struct cb_transport_config transport_config;
     struct cb_environment_changes changes;
     struct cb_stop stop;
@@ -101,6 +103,7 @@ static void on_hang(void *arg)
 {
     struct run *run = arg;
     char limit[CB_UNIT_TEXT];
+    cb_nccl_log_hide(&run->nccl_log);
     if (!run->output.is_open)
         return;
     mark_stopped(&run->output, "fault");
@@ -297,7 +300,16 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
     if (rc)
         return rc;
     *measured = true;
-    return measure(run, transport, err);
+    if (run->devices.gpus)
+        rc = cb_group_agree(run->coordinator.world, cb_nccl_log_open(&run->nccl_log, err), err);
+    if (rc)
+        return rc;
+    rc = measure(run, transport, err);
+    struct cb_error ignored;
+    int used = run->devices.gpus ? cb_used_collect(&run->coordinator, &run->nccl_log, &run->result,
+                                                   rc ? &ignored : err)
+                                 : CB_OK;
+    return rc ? rc : used;
 }
 
 static int print_report(const struct run *run, struct cb_error *err)
@@ -357,6 +369,7 @@ int cb_cmd_run(int argc, char **argv)
     int status = EXIT_UNMEASURED;
     pthread_mutex_init(&run->output.lock, NULL);
     cb_result_init(&run->result);
+    run->nccl_log.file = -1;
     int rc = cb_run_options_parse(argc, argv, &run->options, &err);
     if (rc) {
         status = rc == CB_CLI_SERVED ? 0 : cb_cli_fail("run", &err);
@@ -386,6 +399,7 @@ int cb_cmd_run(int argc, char **argv)
 stop_thread:
     cb_stop_fini(&run->stop);
 free_run:
+    cb_nccl_log_close(&run->nccl_log);
     cb_plan_fini(&run->plan);
     cb_result_fini(&run->result);
     pthread_mutex_destroy(&run->output.lock);

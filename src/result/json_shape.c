@@ -363,11 +363,30 @@ static const struct cb_json_field cluster_fields[] = {
 };
 static const struct cb_json_shape cluster_shape = SHAPE(cluster_fields, result, false);
 
+static const struct cb_json_field use_fields[] = {
+    FIELD(transport_use, kind, "kind", ALWAYS),
+    FIELD(transport_use, name, "name", ALWAYS),
+    FIELD(transport_use, ranks, "ranks", 0),
+    FIELD(transport_use, connections, "connections", ZERO | OMIT),
+};
+static const struct cb_json_shape use_shape = SHAPE(use_fields, transport_use, true);
+
+static bool use_is_unknown(const void *row)
+{
+    return ((const struct cb_result *)row)->transport_used.count == 0;
+}
+
 static const struct cb_json_field transport_fields[] = {
     FIELD(result, transport, "name", ZERO),
     FIELD(result, transport_library, "library", ZERO),
     FIELD(result, transport_version, "version", ZERO),
     FIELD(result, transport_path, "path", ZERO),
+    {.key = "used",
+     .kind = CB_JSON_ROWS,
+     .rules = OMIT,
+     AT(result, transport_used),
+     .shape = &use_shape,
+     .is_absent = use_is_unknown},
     FIELD(result, simulated, "simulated", 0),
 };
 static const struct cb_json_shape transport_shape = SHAPE(transport_fields, result, false);

@@ -43,6 +43,7 @@ void cb_result_fini(struct cb_result *result)
     cb_vec_fini(&result->pairs);
     cb_vec_fini(&result->kernels);
     cb_vec_fini(&result->gpus);
+    cb_vec_fini(&result->transport_used);
     cb_vec_fini(&result->burns);
     cb_vec_fini(&result->burn_samples);
     cb_vec_fini(&result->checks);

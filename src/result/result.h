@@ -139,6 +139,14 @@ struct cb_burn_sample {
     struct cb_gpu_sample gpu;
 };
 
+/* Something that the transport's library says it used. */
+struct cb_transport_use {
+    char kind[16]; /* "way", "network", "interfaces", "plugin", "algorithm", "feature" */
+    char name[CB_TEXT];
+    int ranks;       /* that said so */
+    int connections; /* of a way or an algorithm: channels over all ranks; 0: not counted */
+};
+
 struct cb_message { /* a warning: what is odd, and what to do about it */
     char code[CB_NAME];
     char text[CB_TEXT];
@@ -167,6 +175,7 @@ struct cb_result {
     char transport_library[CB_TEXT];
     char transport_version[CB_NAME];
     char transport_path[CB_TEXT]; /* file of the library, where it was chosen at run time */
+    CB_VEC(struct cb_transport_use) transport_used; /* empty: not known */
     bool simulated;
 
     CB_VEC(struct cb_collective_row) collectives;

@@ -49,8 +49,9 @@ static void nccl_probe(const struct cb_transport_config *config, struct cb_trans
     int rc = cb_nccl_find(config->nccl_path, &copy, &err);
     if (!rc) {
         char version[16];
-        snprintf(out->version, sizeof(out->version), "%s",
-                 cb_nccl_format_version(copy.version, version));
+        cb_nccl_format_version(copy.version, version);
+        snprintf(out->library, sizeof(out->library), "NCCL %s", version);
+        snprintf(out->version, sizeof(out->version), "%s", version);
         memcpy(out->path, copy.path, sizeof(out->path));
     }
     cb_device_probe(&device);
