@@ -101,6 +101,15 @@ static int add_kernels(const struct cb_plan_request *request, struct cb_plan *pl
     return CB_OK;
 }
 
+static int add_burn(const struct cb_plan_request *request, struct cb_plan *plan)
+{
+    struct cb_item item = {.kind = CB_ITEM_BURN,
+                           .kernel = CB_KERNEL_GEMM,
+                           .kernel_dtype = CB_DTYPE_BFLOAT16,
+                           .burn_s = request->burn_s};
+    return add_item(plan, &item);
+}
+
 /* ---- sweeps ---- */
 
 /* The size of one group of the scope, and why it is not measured (NULL when it is). */
@@ -203,6 +212,8 @@ int cb_plan_build(const struct cb_plan_request *request, struct cb_plan *plan, s
         rc = add_kernels(request, plan);
     if (!rc)
         rc = add_collectives(request, plan);
+    if (!rc && request->burn_s > 0)
+        rc = add_burn(request, plan);
     if (rc) {
         cb_plan_fini(plan);
         return cb_fail(err, CB_E_MEMORY, "no memory for the plan");

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "measure/burn.h"
 #include "measure/sampler.h"
 
 /* A sample of collectives is this many barriers long, so that the skew with which ranks leave the
@@ -538,16 +539,21 @@ static int add_kernel_rows(struct runner *runner, const struct cb_kernel_row *mi
     return rc;
 }
 
+static int open_kernels(struct runner *runner, struct cb_error *err)
+{
+    int rc = CB_OK;
+    if (!runner->kernels)
+        rc = runner->config->kernels->open(&runner->config->kernels_config, &runner->kernels, err);
+    return cb_group_agree(runner->coordinator->world, rc, err);
+}
+
 static int run_kernels(struct runner *runner, const struct cb_item *item, bool *interrupted,
                        struct cb_error *err)
 {
     const struct cb_kernel_ops *ops = runner->config->kernels;
     struct cb_kernel_row row = {.rank = runner->coordinator->rank, .dtype = item->kernel_dtype};
     snprintf(row.kernel, sizeof(row.kernel), "%s", cb_kernel_name(item->kernel));
-    int rc = CB_OK;
-    if (!runner->kernels)
-        rc = ops->open(&runner->config->kernels_config, &runner->kernels, err);
-    rc = cb_group_agree(runner->coordinator->world, rc, err);
+    int rc = open_kernels(runner, err);
     if (rc)
         return rc;
     if (ops->supports(runner->kernels, item->kernel, item->kernel_dtype, row.reason,
@@ -583,12 +589,71 @@ static int skip_item(struct runner *runner, const struct cb_item *item, const ch
         snprintf(row->reason, sizeof(row->reason), "%s", reason);
         return CB_OK;
     }
+    if (item->kind == CB_ITEM_BURN) {
+        struct cb_burn_row *row = cb_vec_add(&runner->result->burns);
+        if (!row)
+            return cb_fail(err, CB_E_MEMORY, "no memory for a row");
+        row->rank = -1;
+        row->dtype = item->kernel_dtype;
+        row->planned_s = item->burn_s;
+        row->status = CB_STATUS_SKIPPED;
+        snprintf(row->reason, sizeof(row->reason), "%s", reason);
+        return CB_OK;
+    }
     struct cb_pair_row *row = cb_vec_add(&runner->result->pairs);
     if (!row)
         return cb_fail(err, CB_E_MEMORY, "no memory for a row");
     row->status = CB_STATUS_SKIPPED;
     snprintf(row->reason, sizeof(row->reason), "%s", reason);
     return CB_OK;
+}
+
+/* ---- burn ---- */
+
+/* The type that uses a card's matrix units most, of those that every rank has. */
+static int choose_burn_dtype(struct runner *runner, enum cb_dtype *dtype, bool *found,
+                             struct cb_error *err)
+{
+    static const enum cb_dtype wanted[] = {CB_DTYPE_BFLOAT16, CB_DTYPE_FLOAT16, CB_DTYPE_TF32,
+                                           CB_DTYPE_FLOAT32};
+    enum { COUNT = sizeof(wanted) / sizeof(wanted[0]) };
+    double lacking[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        lacking[i] =
+            !runner->config->kernels->supports(runner->kernels, CB_KERNEL_GEMM, wanted[i], NULL, 0);
+    int rc = cb_group_max(runner->coordinator->world, lacking, COUNT, err);
+    *found = false;
+    for (int i = 0; i < COUNT && !rc && !*found; i++) {
+        *found = lacking[i] == 0;
+        *dtype = wanted[i];
+    }
+    return rc;
+}
+
+static int run_burn(struct runner *runner, const struct cb_item *item, struct cb_error *err)
+{
+    const struct cb_gpu_watch *watch = runner->config->watch;
+    bool is_watched = watch && watch->is_open && watch->index >= 0;
+    bool found = false;
+    struct cb_burn_config config = {
+        .coordinator = runner->coordinator,
+        .kernels = runner->config->kernels,
+        .planned_s = item->burn_s,
+        .duration_s = fmin(item->burn_s, runner->remaining_s),
+        .nvml = is_watched ? &watch->nvml : NULL,
+        .nvml_index = is_watched ? watch->index : -1,
+        .no_samples = watch ? watch->reason : NULL,
+        .stop = runner->config->stop,
+    };
+    int rc = open_kernels(runner, err);
+    if (!rc)
+        rc = choose_burn_dtype(runner, &config.dtype, &found, err);
+    if (rc)
+        return rc;
+    if (!found)
+        return skip_item(runner, item, "not every rank has a GEMM of one type", err);
+    config.set = runner->kernels;
+    return cb_burn_run(&config, runner->result, err);
 }
 
 /* A step's time before it is known: settling at one rate, six samples at another. */
@@ -600,6 +665,8 @@ static double estimate_s(const struct runner *runner, const struct cb_item *item
         return 0.5;
     if (item->kind == CB_ITEM_LINK)
         return 3;
+    if (item->kind == CB_ITEM_BURN)
+        return item->burn_s;
     const struct cb_collective_row *known =
         cb_result_largest(runner->result, item->step.op, item->scope);
     if (known && known->alg_bytes_per_s > 0 && known->size_bytes >= 65536)
@@ -620,6 +687,8 @@ static void show_progress(const struct runner *runner, const struct cb_plan *pla
     char stage[96], what[128], bytes[CB_UNIT_TEXT];
     if (item->kind == CB_ITEM_LINK)
         snprintf(stage, sizeof(stage), "links between nodes");
+    else if (item->kind == CB_ITEM_BURN)
+        snprintf(stage, sizeof(stage), "burn");
     else if (item->kind == CB_ITEM_KERNEL)
         snprintf(stage, sizeof(stage), "%s %s", cb_kernel_name(item->kernel),
                  cb_dtype_name(item->kernel_dtype));
@@ -649,6 +718,10 @@ static int run_item(struct runner *runner, const struct cb_item *item, uint64_t 
         if (!runner->config->kernels)
             return skip_item(runner, item, "no kernels in this build", err);
         return run_kernels(runner, item, interrupted, err);
+    case CB_ITEM_BURN:
+        if (!runner->config->kernels)
+            return skip_item(runner, item, "no kernels in this build", err);
+        return run_burn(runner, item, err);
     case CB_ITEM_COLLECTIVE:
         break;
     }
