@@ -109,6 +109,11 @@ static int open_alone(struct cb_transport *t, struct cb_error *err)
     if (!rc)
         rc = cb_cuda_check(cudaMalloc((void **)&t->wrong, sizeof(*t->wrong)), "cudaMalloc", err);
     if (!rc)
+        rc = cb_cuda_check(cudaMalloc((void **)&t->together, sizeof(*t->together)), "cudaMalloc",
+                           err);
+    if (!rc)
+        rc = cb_cuda_check(cudaMemset(t->together, 0, sizeof(*t->together)), "cudaMemset", err);
+    if (!rc)
         rc = allocate(t, &t->send, err);
     if (!rc)
         rc = allocate(t, &t->receive, err);
@@ -187,6 +192,8 @@ static void nccl_close(struct cb_transport *t)
         return;
     release(t, t->send);
     release(t, t->receive);
+    if (t->together)
+        cudaFree(t->together);
     if (t->wrong)
         cudaFree(t->wrong);
     if (t->end)
@@ -280,6 +287,7 @@ static int nccl_prepare(struct cb_transport *t, const struct cb_step *step, stru
 
 const struct cb_transport_ops cb_transport_nccl = {
     .name = "nccl",
+    .is_aligned = true,
     .probe = nccl_probe,
     .open = nccl_open,
     .supports = nccl_supports,

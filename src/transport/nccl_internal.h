@@ -29,7 +29,8 @@ struct cb_transport {
     char *send, *receive; /* capacity_bytes each, in GPU memory */
     size_t capacity_bytes;
     void *send_handle, *receive_handle; /* of registered buffers */
-    uint64_t *wrong;                    /* in GPU memory */
+    uint64_t *wrong;                    /* in GPU memory, as is: */
+    int32_t *together;                  /* of the operation before a sample */
     struct cb_step step;
     size_t element_bytes;
     ncclDataType_t type;

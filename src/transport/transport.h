@@ -52,6 +52,10 @@ struct cb_transport; /* opened on one group, owned by whoever opened it */
 struct cb_transport_ops {
     const char *name; /* "mpi", "nccl" */
 
+    /* run's time starts when every rank is there, however far apart the ranks left the barrier
+     * before it. */
+    bool is_aligned;
+
     /* Says whether the transport works here; cannot fail and starts nothing. */
     void (*probe)(const struct cb_transport_config *config, struct cb_transport_probe *out);
 
@@ -68,8 +72,8 @@ struct cb_transport_ops {
     int (*prepare)(struct cb_transport *transport, const struct cb_step *step,
                    struct cb_error *err);
 
-    /* Operations back to back; *elapsed_s is this rank's wall time for all of them. Collective. No
-     * barrier inside. */
+    /* Operations back to back; *elapsed_s is this rank's time for all of them, on its host's clock
+     * or its GPU's. Collective. No barrier inside. */
     int (*run)(struct cb_transport *transport, int operations, double *elapsed_s,
                struct cb_error *err);
 
