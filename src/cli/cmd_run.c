@@ -17,6 +17,7 @@
 #include "kernels/kernels.h"
 #include "measure/devices.h"
 #include "measure/environment.h"
+#include "measure/gpu_survey.h"
 #include "measure/runner.h"
 #include "measure/stop.h"
 #include "measure/survey.h"
@@ -46,6 +47,7 @@ struct run {
     struct cb_environment_changes changes;
     struct cb_stop stop;
     struct cb_survey survey;
+    struct cb_gpu_watch watch;
     struct cb_plan plan;
     struct cb_result result;
     struct output output;
@@ -103,7 +105,6 @@ static void on_hang(void *arg)
 {
     struct run *run = arg;
     char limit[CB_UNIT_TEXT];
-    cb_nccl_log_hide(&run->nccl_log);
     if (!run->output.is_open)
         return;
     mark_stopped(&run->output, "fault");
@@ -246,6 +247,7 @@ static int measure(struct run *run, const struct cb_transport_ops *transport, st
                            .local_ranks = run->coordinator.local_size,
                            .device = run->device.index,
                            .peer_device = peer_device(run)},
+        .watch = &run->watch,
         .time_box_s = run->options.time_box_s,
         .time_limit_s = run->options.time_limit_s,
         .target_relative = run->options.target_relative,
@@ -271,6 +273,7 @@ static int choose_devices(struct run *run, struct cb_error *err)
     run->transport_config = (struct cb_transport_config){
         .device = &run->device,
         .nccl_path = run->nccl.path,
+        .nccl_log = &run->nccl_log,
         .time_limit_s = options->hang_limit_s * share_of_hang_limit,
         .graph = options->graph,
         .registers = options->registers,
@@ -283,8 +286,14 @@ static int choose_devices(struct run *run, struct cb_error *err)
 static int run_job(struct run *run, bool *measured, struct cb_error *err)
 {
     int rc = cb_survey_run(&run->coordinator, &run->survey, &run->result, err);
+    /* Before anything of this job is on a GPU. */
+    if (!rc)
+        rc = cb_gpu_survey_run(&run->coordinator, &run->watch, &run->result, err);
     if (!rc)
         rc = choose_devices(run, err);
+    if (!rc)
+        rc = cb_gpu_survey_bind(&run->coordinator, run->devices.gpus ? run->device.pci_id : NULL,
+                                &run->watch, &run->result, err);
     if (rc)
         return rc;
     const struct cb_transport_ops *transport =
@@ -400,6 +409,7 @@ stop_thread:
     cb_stop_fini(&run->stop);
 free_run:
     cb_nccl_log_close(&run->nccl_log);
+    cb_gpu_watch_close(&run->watch);
     cb_plan_fini(&run->plan);
     cb_result_fini(&run->result);
     pthread_mutex_destroy(&run->output.lock);

@@ -28,6 +28,7 @@ enum {
     KEY_TIME_LIMIT,
     KEY_TARGET,
     KEY_HANG_LIMIT,
+    KEY_BURN,
     KEY_NO_KERNELS,
     KEY_NO_LINKS,
     KEY_SEED,
@@ -85,6 +86,11 @@ static const struct argp_option argp_options[] = {
      .key = KEY_STEP_FACTOR,
      .arg = "N",
      .doc = "Each size is N times the one before (default 2)"},
+    {.name = "burn",
+     .key = KEY_BURN,
+     .arg = "DURATION",
+     .doc = "At the end keep every rank's GPU (or CPU) busy with GEMM for so long, verify the "
+            "products and watch the card (30m; shorter ones are marked partial)"},
     {.name = "no-kernels", .key = KEY_NO_KERNELS, .doc = "Leave out the compute kernels"},
     {.name = "no-links",
      .key = KEY_NO_LINKS,
@@ -345,6 +351,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         return parse_format(o, text);
+    case KEY_BURN:
+        return parse_seconds(o, "--burn", text, &request->burn_s);
     case KEY_NO_KERNELS:
         request->kernels = false;
         return 0;
@@ -451,7 +459,8 @@ int cb_run_options_record(const struct cb_run_options *options, struct cb_result
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"step-limit", options->time_box_s},
+    } numbers[] = {{"burn", request->burn_s},
+                   {"step-limit", options->time_box_s},
                    {"time-limit", options->time_limit_s},
                    {"target", options->target_relative},
                    {"hang-limit", options->hang_limit_s}};

@@ -381,6 +381,10 @@ static bool has_burned(const struct cb_burn_row *burn)
 
 static void say_no_burn(const struct cb_result *result, struct finding *finding)
 {
+    if (result->gpus.count + result->burns.count == 0) {
+        say_no_gpu(result, finding);
+        return;
+    }
     finding->value = -1;
     SAY(finding, "no burn: run with --burn 30m");
     for (size_t i = 0; i < result->burns.count; i++)
@@ -583,7 +587,8 @@ int cb_checks_judge_gpus(const struct cb_result *result, struct cb_check *checks
     for (size_t i = 0; i < sizeof(burn_checks) / sizeof(burn_checks[0]); i++)
         judge_burn(&view, &burn_checks[i], &checks[burn_checks[i].criterion]);
     judge_state(&view, CB_CRITERION_GPU_PCIE, has_narrow_link,
-                "no burn: an idle GPU lowers its link, only a busy one tells",
+                result->burns.count > 0 ? "the driver does not tell the link of a GPU under load"
+                                        : "no burn: run with --burn 30m",
                 &checks[CB_CRITERION_GPU_PCIE]);
     free(view.cards);
     return CB_OK;
