@@ -13,6 +13,7 @@
 
 #include "gpu/device.h"
 #include "transport/nccl_internal.h"
+#include "transport/nccl_log.h"
 #include "transport/nccl_search.h"
 #include "transport/nccl_transport.h"
 
@@ -228,6 +229,8 @@ static int nccl_open(const struct cb_transport_config *config, struct cb_group *
     if (rc)
         goto close;
     rc = cb_nccl_call(t, "ncclCommInitRankConfig", join, err);
+    if (config->nccl_log)
+        cb_nccl_log_hide(config->nccl_log);
     if (!rc && config->registers)
         rc = cb_nccl_call(t, "ncclCommRegister", register_buffers, err);
     rc = cb_group_agree(group, rc, err);

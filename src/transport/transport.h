@@ -27,12 +27,14 @@ struct cb_step {
     bool in_place;
 };
 
-struct cb_device; /* gpu/device.h */
+struct cb_device;   /* gpu/device.h */
+struct cb_nccl_log; /* transport/nccl_log.h */
 
 /* How to measure; the same on every rank but for the device. Borrowed until close. */
 struct cb_transport_config {
     const struct cb_device *device; /* of this rank; NULL: on host memory */
     const char *nccl_path;          /* the library to load; NULL: none was looked for */
+    struct cb_nccl_log *nccl_log;   /* loses its name once NCCL has opened it; may be NULL */
     double time_limit_s;            /* of one operation that hangs; 0: none */
     bool graph;                     /* time captured CUDA graphs instead of single launches */
     bool registers;                 /* register the buffers with the library */
