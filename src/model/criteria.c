@@ -74,6 +74,7 @@ struct criterion {
     const char *source;
     const char *unit;   /* of a count; the quantity's own else */
     double alarm_limit; /* of a rate: below this share it is an alarm; 0: none */
+    const char *one;    /* the subject of a count of one; NULL: the same */
 };
 
 static const struct criterion criteria[] = {
@@ -111,20 +112,24 @@ static const struct criterion criteria[] = {
          CB_CHECK_ALARM,
          "ask the provider for the card that was ordered: a relabelled or cut-down one shows in "
          "device id, memory, multiprocessors or rate",
-         "buyers' guide: model, memory and device id as ordered", "GPUs"},
+         "buyers' guide: model, memory and device id as ordered", "GPUs", 0,
+         "GPU that is not what it is called"},
     [CB_CRITERION_GPU_IDLE] =
         {"gpu.idle", "GPUs that were busy before the start", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "end what runs on them (nvidia-smi), or ask whether the machine is shared with others",
-         "buyers' guide: about 0 % utilisation when idle", "GPUs"},
+         "buyers' guide: about 0 % utilisation when idle", "GPUs", 0,
+         "GPU that was busy before the start"},
     [CB_CRITERION_GPU_POWER_LIMIT] =
         {"gpu.power_limit", "GPUs with a lowered power limit", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "ask the provider to set the default limit (nvidia-smi -pl): the card cannot reach its "
          "rate",
-         "buyers' guide: no hidden power or compute limit", "GPUs"},
+         "buyers' guide: no hidden power or compute limit", "GPUs", 0,
+         "GPU with a lowered power limit"},
     [CB_CRITERION_GPU_MEMORY_HEALTH] =
         {"gpu.memory_health", "GPUs with failing memory", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "reset the GPU or reboot the node; ask for another card if it comes back",
-         "a row that waits for replacement, or that could not be replaced", "GPUs"},
+         "a row that waits for replacement, or that could not be replaced", "GPUs", 0,
+         "GPU with failing memory"},
     [CB_CRITERION_GPU_COMPUTE] =
         {"gpu.compute", "GEMM", QUANTITY_FLOPS, 0.90, 0.90, CB_CHECK_SHORT,
          "look at power limit, temperature and other users of the card; ask for a refund or "
@@ -137,7 +142,7 @@ static const struct criterion criteria[] = {
     [CB_CRITERION_GPU_BURN_ERRORS] =
         {"gpu.burn_errors", "errors under load", QUANTITY_COUNT, 0, 0, CB_CHECK_ALARM,
          "do not train on this GPU: ask for another one; keep the result file as evidence",
-         "buyers' guide: 30 minutes of burn without errors", "errors"},
+         "buyers' guide: 30 minutes of burn without errors", "errors", 0, "error under load"},
     [CB_CRITERION_GPU_BURN_TIME] = {"gpu.burn_time", "burned for", QUANTITY_LEAST_TIME, 1800, 1800,
                                     CB_CHECK_NOT_TESTED, "run with --burn 30m",
                                     "buyers' guide: 30 minutes of burn without errors"},
@@ -160,7 +165,7 @@ static const struct criterion criteria[] = {
     [CB_CRITERION_GPU_PCIE] =
         {"gpu.pcie", "GPUs with a narrow PCIe link", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "ask the provider to reseat the card: the link trained below what card and slot can do",
-         "full generation and width under load", "GPUs"},
+         "full generation and width under load", "GPUs", 0, "GPU with a narrow PCIe link"},
 };
 _Static_assert(sizeof(criteria) / sizeof(criteria[0]) == CB_CRITERION_COUNT,
                "one row per criterion");
@@ -184,7 +189,8 @@ static void summarise(const struct criterion *criterion, double actual, double r
         snprintf(text, sizeof(text), "%s %s, limit %s", criterion->subject,
                  quantity->format(value, actual), quantity->format(bound, limit));
     else if (actual > 0)
-        snprintf(text, sizeof(text), "%.0f %s", actual, criterion->subject);
+        snprintf(text, sizeof(text), "%.0f %s", actual,
+                 actual == 1 && criterion->one ? criterion->one : criterion->subject);
     else
         snprintf(text, sizeof(text), "no %s", criterion->subject);
     bool noted = note && *note;
