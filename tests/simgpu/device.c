@@ -18,7 +18,7 @@ static struct {
     FILE *trace;
 } process = {.once = PTHREAD_ONCE_INIT};
 
-static void uuid_text(int physical, char out[48])
+void simgpu_device_uuid_text(int physical, char out[48])
 {
     unsigned char u[16];
     simgpu_device_uuid(physical, u);
@@ -36,7 +36,7 @@ static int find_visible(const char *word, int present)
         return index >= 0 && index < present ? (int)index : -1;
     for (int i = 0; i < present; i++) {
         char uuid[48];
-        uuid_text(i, uuid);
+        simgpu_device_uuid_text(i, uuid);
         if (strncmp(word, "GPU-", 4) == 0 && strncmp(uuid, word, strlen(word)) == 0)
             return i;
     }

@@ -146,22 +146,22 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_function)
 
 struct launch {
     const struct simgpu_kernel *routine;
-    uint64_t epoch_before; /* of memory, just before this launch */
+    uint64_t epoch; /* of memory, with this launch */
     max_align_t argument[MAX_ARGUMENT_BYTES / sizeof(max_align_t)];
 };
 
-/* What a stream's last launch was: the same again, with nothing else queued since, has nothing left
- * to do but take its time. */
-static _Thread_local struct launch last_run;
+static _Thread_local struct launch last_run; /* of this stream */
 
 static cudaError_t run_launch(void *payload, struct simgpu_span *span)
 {
     const struct launch *launch = payload;
     const struct simgpu_kernel *routine = launch->routine;
-    bool repeated = routine->repeatable && last_run.routine == routine &&
-                    launch->epoch_before == last_run.epoch_before + 1 &&
-                    memcmp(launch->argument, last_run.argument, routine->argument_bytes) == 0;
-    if (!repeated)
+    bool again = routine->again != NULL && last_run.routine == routine &&
+                 launch->epoch == last_run.epoch + 1 &&
+                 routine->reads_same(launch->argument, last_run.argument);
+    if (again)
+        routine->again(launch->argument);
+    else if (!span->replaced)
         routine->run(launch->argument);
     last_run = *launch;
 
@@ -173,10 +173,19 @@ static cudaError_t run_launch(void *payload, struct simgpu_span *span)
     return cudaSuccess;
 }
 
+static bool replaced_by(const void *payload, const struct simgpu_work *next,
+                        const void *next_payload)
+{
+    const struct launch *launch = payload, *later = next_payload;
+    return next->run == run_launch && later->routine == launch->routine &&
+           launch->routine->replaces != NULL &&
+           launch->routine->replaces(later->argument, launch->argument);
+}
+
 static void issue_launch(void *payload)
 {
     struct launch *launch = payload;
-    launch->epoch_before = simgpu_memory_epoch();
+    launch->epoch = simgpu_memory_epoch();
 }
 
 static cudaError_t start(struct entry *entry, dim3 grid, dim3 block, void *const *arguments,
@@ -198,7 +207,8 @@ static cudaError_t start(struct entry *entry, dim3 grid, dim3 block, void *const
     }
     if (launch.routine->argument_bytes > 0)
         memcpy(launch.argument, arguments[0], launch.routine->argument_bytes);
-    const struct simgpu_work work = {.run = run_launch, .issue = issue_launch};
+    const struct simgpu_work work = {
+        .run = run_launch, .issue = issue_launch, .replaced_by = replaced_by};
     return simgpu_stream_submit(stream, &work, &launch, sizeof(launch));
 }
 

@@ -236,13 +236,27 @@ struct copy {
 static cudaError_t run_copy(void *payload, struct simgpu_span *span)
 {
     const struct copy *copy = payload;
-    if (copy->from != NULL)
+    if (span->replaced)
+        ;
+    else if (copy->from != NULL)
         memmove(copy->to, copy->from, copy->size_bytes);
     else
         memset(copy->to, copy->value, copy->size_bytes);
     span->end_s =
         span->start_s + simgpu_config()->copy_s + (double)copy->size_bytes / copy->bytes_per_s;
     return cudaSuccess;
+}
+
+/* A copy to the same place follows, from elsewhere. */
+static bool copy_replaced(const void *payload, const struct simgpu_work *next,
+                          const void *next_payload)
+{
+    const struct copy *copy = payload, *later = next_payload;
+    return next->run == run_copy && later->to == copy->to &&
+           later->size_bytes == copy->size_bytes && copy->from == later->from &&
+           copy->from != NULL &&
+           ((const char *)copy->from + copy->size_bytes <= (const char *)copy->to ||
+            (const char *)copy->to + copy->size_bytes <= (const char *)copy->from);
 }
 
 /* Whether a copy of the other direction was started on another stream since the host last waited:
@@ -292,8 +306,8 @@ static cudaError_t start_copy(void *to, const void *from, size_t size_bytes, int
     if (to == NULL || overruns(to, size_bytes) || (from != NULL && overruns(from, size_bytes)))
         return simgpu_error(cudaErrorInvalidValue);
     copy.bytes_per_s = copy_rate(&copy, simgpu_stream_get(handle));
-    return simgpu_stream_submit(handle, &(struct simgpu_work){.run = run_copy}, &copy,
-                                sizeof(copy));
+    const struct simgpu_work work = {.run = run_copy, .replaced_by = copy_replaced};
+    return simgpu_stream_submit(handle, &work, &copy, sizeof(copy));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size_bytes, enum cudaMemcpyKind kind,

@@ -156,6 +156,13 @@ static void run_check_reduced(const void *argument)
 
 /* ---- memory ---- */
 
+static _Thread_local uint32_t read_sum; /* what this stream's last read found */
+
+static void add_read_sum(const void *argument)
+{
+    ((const struct cb_cuda_stream *)argument)->sums[0] += read_sum;
+}
+
 static void run_read(const void *argument)
 {
     const struct cb_cuda_stream *args = argument;
@@ -163,7 +170,21 @@ static void run_read(const void *argument)
     uint32_t sum = 0;
     for (uint64_t i = 0; i < 4 * args->vectors; i++)
         sum += words[i];
-    args->sums[0] += sum;
+    read_sum = sum;
+    add_read_sum(argument);
+}
+
+static bool reads_same(const void *later, const void *earlier)
+{
+    const struct cb_cuda_stream *a = later, *b = earlier;
+    return a->from == b->from && a->vectors == b->vectors;
+}
+
+/* Write, copy and triad fill their array from others. */
+static bool replaces(const void *later, const void *earlier)
+{
+    const struct cb_cuda_stream *a = later, *b = earlier;
+    return a->to == b->to && a->vectors == b->vectors;
 }
 
 static void run_write(const void *argument)
@@ -315,21 +336,26 @@ static void run_check_places(const void *argument)
 
 /* ---- the table ---- */
 
+#define READ(name)                                                                                 \
+    {                                                                                              \
+        "cb_cuda_k_" #name, sizeof(struct cb_cuda_stream), run_read, bytes_of_one, NULL,           \
+            reads_same, add_read_sum                                                               \
+    }
 #define STREAM(name, run, bytes)                                                                   \
     {                                                                                              \
-        "cb_cuda_k_" #name, sizeof(struct cb_cuda_stream), run, bytes, false                       \
+        "cb_cuda_k_" #name, sizeof(struct cb_cuda_stream), run, bytes, replaces, NULL, NULL        \
     }
 #define CHECK(name, args)                                                                          \
     {                                                                                              \
-        "cb_cuda_k_" #name, sizeof(struct args), run_##name, NULL, false                           \
+        "cb_cuda_k_" #name, sizeof(struct args), run_##name, NULL, NULL, NULL, NULL                \
     }
 
 static const struct simgpu_kernel table[] = {
-    STREAM(read_stride4, run_read, bytes_of_one),
-    STREAM(read_stride8, run_read, bytes_of_one),
-    STREAM(read_tile4, run_read, bytes_of_one),
-    STREAM(read_tile8, run_read, bytes_of_one),
-    STREAM(read_bulk, run_read, bytes_of_one),
+    READ(read_stride4),
+    READ(read_stride8),
+    READ(read_tile4),
+    READ(read_tile8),
+    READ(read_bulk),
     STREAM(write_stride4, run_write, bytes_of_one),
     STREAM(write_tile4, run_write, bytes_of_one),
     STREAM(write_tile8, run_write, bytes_of_one),

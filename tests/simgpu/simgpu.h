@@ -114,6 +114,7 @@ void simgpu_device_name(int physical, char *out, size_t size);
 /* "00000000:07:00.0" and "GPU-…", the same on every run and different on every host. */
 void simgpu_device_bus_id(int physical, char *out, size_t size);
 void simgpu_device_uuid(int physical, unsigned char out[16]);
+void simgpu_device_uuid_text(int physical, char out[48]);
 
 /* Seconds of simulated time during which the device computed, and the clock itself: what NVML makes
  * utilisation, clocks and power of. Physical index. */
@@ -141,13 +142,17 @@ struct simgpu_span {
     double start_s, end_s;
     int device; /* physical */
     bool busy;
+    bool replaced; /* only the time counts: see simgpu_work.replaced_by */
 };
 
 /* One kind of work. payload is the worker's copy; the result is what the stream's owner sees at
  * the next call. dispose (may be NULL) frees what the payload owns, once. */
 struct simgpu_work {
     cudaError_t (*run)(void *payload, struct simgpu_span *span);
-    void (*issue)(void *payload);  /* called when the work is queued to be done; may be NULL */
+    void (*issue)(void *payload); /* called when the work is queued to be done; may be NULL */
+    /* Whether the work queued next makes this one needless but for its time; may be NULL. */
+    bool (*replaced_by)(const void *payload, const struct simgpu_work *next,
+                        const void *next_payload);
     void (*cancel)(void *payload); /* called in place of run on a device that has failed; or NULL */
     void (*dispose)(void *payload);
     bool keeps_memory; /* true for work that changes no device memory another work reads */
@@ -176,7 +181,13 @@ struct simgpu_kernel {
     size_t argument_bytes;
     void (*run)(const void *argument);
     double (*bytes)(const void *argument); /* moved to and from memory; NULL: none worth time */
-    bool repeatable; /* doing it twice in a row with the same arguments is doing it once */
+    /* Whether, both done in a row, the earlier makes no difference to memory: then it is not done,
+     * it only takes its time. NULL: it always does. */
+    bool (*replaces)(const void *later, const void *earlier);
+    /* For one that adds something up from memory it does not change: does it again from what the
+     * last run found, when it reads the same (by reads_same) and nothing was changed between. */
+    bool (*reads_same)(const void *later, const void *earlier);
+    void (*again)(const void *argument);
 };
 
 /* Makes routines known; the table must outlive the process. Called by a constructor of the program

@@ -30,7 +30,12 @@ static inline double simgpu_small_decode(uint32_t bits, const struct simgpu_smal
         return (double)NAN;
     if (exponent == 0)
         return sign * ldexp(mantissa, 1 - bias - type->mantissa_bits);
-    return sign * ldexp(mantissa | (mantissa_mask + 1), (int)exponent - bias - type->mantissa_bits);
+    union {
+        uint64_t bits;
+        double value;
+    } wide = {(uint64_t)(uint32_t)((int)exponent - bias + 1023) << 52 |
+              (uint64_t)mantissa << (52 - type->mantissa_bits)};
+    return sign * wide.value;
 }
 
 /* Rounds to nearest, ties to even; too large becomes infinity, or the largest where there is none

@@ -89,6 +89,9 @@ static void *work_through(void *argument)
         struct simgpu_span span = {.device = stream->device};
         span.start_s = item->issued_s > stream->ready_s ? item->issued_s : stream->ready_s;
         span.end_s = span.start_s;
+        const struct simgpu_item *next = item->next;
+        span.replaced = item->work.replaced_by != NULL && next != NULL &&
+                        item->work.replaced_by(item->payload, &next->work, next->payload);
         pthread_mutex_unlock(&stream->lock);
 
         cudaError_t error = simgpu_device_get(stream->device)->sticky;

@@ -39,8 +39,14 @@ static double add_bytes(const void *argument)
     return (double)((const struct add_args *)argument)->count * sizeof(int);
 }
 
+static bool replaces(const void *later, const void *earlier)
+{
+    const struct add_args *a = later, *b = earlier;
+    return a->data == b->data && a->count == b->count;
+}
+
 static const struct simgpu_kernel kernels[] = {
-    {"set_all", sizeof(struct add_args), run_add, add_bytes, true}};
+    {"set_all", sizeof(struct add_args), run_add, add_bytes, replaces, NULL, NULL}};
 
 static char host_stub, other_stub; /* stands for the function that nvcc makes */
 
@@ -86,7 +92,7 @@ static void test_memory(void **state)
     ok(cudaMemGetInfo(&free_before, &total));
     ok(cudaMalloc(&data, 1 << 20));
     ok(cudaMemGetInfo(&free_after, &total));
-    assert_int_equal(free_before, 64 << 20); /* as the configuration says */
+    assert_int_equal(free_before, 16 << 20); /* as the configuration says */
     assert_int_equal(free_after, free_before);
     assert_int_equal(simgpu_device_used_bytes(0), 1 << 20);
     assert_int_equal(cudaMalloc(&too_much, total), cudaErrorMemoryAllocation);
@@ -122,7 +128,7 @@ static void test_copy_time(void **state)
         ok(cudaEventSynchronize(end));
         ok(cudaEventElapsedTime(&ms, start, end));
         /* the first copy is issued one call after the start event */
-        assert_near(ms, 4 * (1.0 + 6e-3) + 2e-3, 1e-6);
+        assert_near(ms, 4 * (1.0 + 2e-3) + 1e-3, 1e-6);
     }
     assert_near(simgpu_host_now_s(), simgpu_host_now_s(), 0);
     ok(cudaEventDestroy(start));
@@ -150,13 +156,12 @@ static void test_kernel(void **state)
     ok(cudaDeviceSynchronize());
     assert_int_equal(data[0], 7);
     assert_int_equal(data[count - 1], 7);
-    assert_int_equal(add_runs, 1); /* the second was the first again */
     ok(cudaEventElapsedTime(&ms, start, end));
-    assert_true(ms >= 3e-3f && ms < 6e-3f); /* 4 MiB at 1.78 TB/s is 2.4 us, less than kernel_s */
+    assert_true(ms >= 2.2e-3f && ms < 3.5e-3f); /* 4 MiB at 1.86 TB/s is 2.26 us */
     ok(launch((struct add_args){data, count, 8}, 256, NULL));
     ok(cudaDeviceSynchronize());
     assert_int_equal(data[5], 8);
-    assert_int_equal(add_runs, 2);
+    assert_true(add_runs >= 2 && add_runs <= 3); /* one that the next replaces may be left out */
 
     assert_int_equal(launch((struct add_args){data, count, 8}, 2048, NULL),
                      cudaErrorInvalidConfiguration);
