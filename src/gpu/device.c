@@ -71,21 +71,29 @@ static const char *hint_of(cudaError_t error)
     return "";
 }
 
-int cb_cuda_check(int cuda_error, const char *call, struct cb_error *err)
+/* device below 0: none. */
+static int fail_on(int device, cudaError_t error, const char *call, struct cb_error *err)
 {
-    cudaError_t error = (cudaError_t)cuda_error;
-    if (error == cudaSuccess)
-        return CB_OK;
-    int device = -1, code = code_of(error);
-    bool has_device = code != CB_E_UNSUPPORTED && cudaGetDevice(&device) == cudaSuccess;
+    int code = code_of(error);
     cudaGetLastError(); /* not to be found again by a later call */
-    if (has_device)
+    if (device >= 0)
         cb_fail(err, (enum cb_code)code, "CUDA device %d: %s failed", device, call);
     else
         cb_fail(err, (enum cb_code)code, "%s failed", call);
     cb_error_set_detail(err, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
     cb_error_set_hint(err, "%s", hint_of(error));
     return code;
+}
+
+int cb_cuda_check(int cuda_error, const char *call, struct cb_error *err)
+{
+    cudaError_t error = (cudaError_t)cuda_error;
+    if (error == cudaSuccess)
+        return CB_OK;
+    int device = -1;
+    if (code_of(error) == CB_E_UNSUPPORTED || cudaGetDevice(&device) != cudaSuccess)
+        device = -1;
+    return fail_on(device, error, call, err);
 }
 
 /* ---- which device ---- */
@@ -201,8 +209,9 @@ int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct
     size_t free_bytes = 0, total_bytes = 0;
     cb_device_probe(&probe);
     int rc = choose(&probe, local_rank, local_size, &device.index, err);
-    if (!rc)
-        rc = cb_cuda_check(cudaSetDevice(device.index), "cudaSetDevice", err);
+    cudaError_t set = rc ? cudaSuccess : cudaSetDevice(device.index);
+    if (set != cudaSuccess) /* the current device is still another */
+        rc = fail_on(device.index, set, "cudaSetDevice", err);
     if (!rc)
         rc = cb_cuda_check(cudaGetDeviceProperties(&properties, device.index),
                            "cudaGetDeviceProperties", err);

@@ -80,7 +80,7 @@ static int check_sharing(const struct cb_device_facts *all, size_t count, bool i
     if (!find_shared(all, count, &one, &other))
         return CB_OK;
     const struct cb_device_facts *a = &all[one], *b = &all[other];
-    if (a->has_host_id && b->has_host_id) {
+    if (strcmp(a->host_id, b->host_id) != 0) {
         warn(choice, "gpu.shared", "give every rank a GPU of its own",
              "ranks %d and %d share one GPU of %s (%s), as NCCL_HOSTID lets them: what they "
              "compute can be checked, their times say nothing",
@@ -195,7 +195,8 @@ static void look_here(const struct cb_coordinator *c, const char *nccl_path,
     facts->rank = c->rank;
     facts->node = c->node;
     gethostname(facts->host, sizeof(facts->host) - 1);
-    facts->has_host_id = getenv("NCCL_HOSTID") != NULL;
+    const char *host_id = getenv("NCCL_HOSTID");
+    snprintf(facts->host_id, sizeof(facts->host_id), "%s", host_id ? host_id : "");
     facts->has_device =
         cb_device_bind(c->local_rank, c->local_size, &facts->device, &facts->device_error) == CB_OK;
     if (facts->has_device)

@@ -17,7 +17,7 @@ struct cb_device_facts {
     bool has_nccl;
     struct cb_nccl_copy nccl;
     struct cb_error nccl_error;
-    bool has_host_id; /* NCCL_HOSTID is set: two ranks may share a GPU on purpose */
+    char host_id[64]; /* NCCL_HOSTID: ranks with different ones may share a GPU on purpose */
 };
 
 /* What all do. */

@@ -144,12 +144,12 @@ static int warn_of_ways(struct cb_result *result)
 
 static int warn_of_ranks(const struct cb_nccl_use *ranks, size_t count, struct cb_result *result)
 {
-    size_t silent = 0, far = 0, first_far = 0;
+    size_t kept = 0, far = 0, first_far = 0;
     const char *warning = NULL;
     size_t warned = 0;
     int rc = CB_OK;
     for (size_t i = count; i-- > 0;) {
-        silent += !ranks[i].has_log;
+        kept += ranks[i].is_kept;
         if (ranks[i].bound_far) {
             far++;
             first_far = i;
@@ -159,7 +159,7 @@ static int warn_of_ranks(const struct cb_nccl_use *ranks, size_t count, struct c
             warned = i;
         }
     }
-    if (silent == count)
+    if (kept == count)
         rc = cb_result_warn(result, "nccl.no_log",
                             "unset NCCL_DEBUG and NCCL_DEBUG_FILE: commbound then reads what "
                             "NCCL writes",

@@ -55,6 +55,8 @@ int cb_nccl_check(struct cb_transport *t, ncclResult_t result, const char *call,
                         t->api.ncclGetErrorString(result), last && *last ? "; " : "",
                         last ? last : "");
     cb_error_set_hint(err, "%s", is_known ? results[result].hint : "");
+    if (err)
+        err->follows = result == ncclRemoteError;
     return CB_E_MEASURE;
 }
 
@@ -74,6 +76,8 @@ static int fail_late(struct cb_transport *t, const char *what, struct cb_error *
                         t->size);
     cb_error_set_hint(err, "look for a host that is gone, dmesg for Xid messages, and firewalls "
                            "between the hosts; --hang-limit gives it more time");
+    if (err)
+        err->follows = 1;
     return CB_E_MEASURE;
 }
 

@@ -186,6 +186,7 @@ void cb_nccl_log_read(const struct cb_nccl_log *log, struct cb_nccl_use *use)
 {
     enum { MOST_BYTES = 64 << 20 };
     struct stat state;
+    use->is_kept = log->file < 0;
     if (log->file < 0 || fstat(log->file, &state) || state.st_size <= 0)
         return;
     size_t size = state.st_size < MOST_BYTES ? (size_t)state.st_size : MOST_BYTES;

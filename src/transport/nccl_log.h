@@ -12,6 +12,7 @@
 /* Plain data, so that it can be gathered over ranks. Names are NCCL's. */
 struct cb_nccl_use {
     bool has_log; /* else nothing is known */
+    bool is_kept; /* the user sent NCCL's output elsewhere */
     struct cb_nccl_way {
         char name[32];   /* "P2P/CUMEM", "SHM", "NET/IB/GDRDMA", "NET/Socket", "NVLS" */
         int connections; /* of channels, in all communicators */

@@ -151,7 +151,10 @@ static void test_sharing_on_purpose(void **state)
 {
     struct cb_device_facts *all = *state;
     memcpy(all[1].device.uuid, all[0].device.uuid, sizeof(all[1].device.uuid));
-    all[0].has_host_id = all[1].has_host_id = true;
+    snprintf(all[0].host_id, sizeof(all[0].host_id), "one");
+    snprintf(all[1].host_id, sizeof(all[1].host_id), "one");
+    expect_error(all, true, 1, "two ranks on one GPU");
+    snprintf(all[1].host_id, sizeof(all[1].host_id), "other");
     struct cb_devices_choice choice = compare(all);
     assert_true(choice.gpus);
     expect_warning(&choice, "gpu.shared", "ranks 0 and 1");
