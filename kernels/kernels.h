@@ -92,6 +92,12 @@ const struct cb_kernel_ops *cb_kernels_host(void);
  * Static table. */
 const struct cb_kernel_ops *cb_kernels_cuda(void);
 
+/* The copy of cuBLASLt that the GPU's GEMM would use: its version ("13.0.2") and file, for doctor.
+ * Needs no driver. Errors: CB_E_UNSUPPORTED where none serves, or this build has no GPU path; the
+ * texts are then untouched. */
+int cb_kernels_cuda_library(char *version, size_t version_size, char *path, size_t path_size,
+                            struct cb_error *err);
+
 /* The BLAS library in use, its threads and the core it runs code for ("OpenBLAS 0.3.21, OpenMP, for
  * Zen"), for doctor and reports. Returns text. */
 const char *cb_kernels_host_library(char *text, size_t size_bytes);

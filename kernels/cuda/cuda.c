@@ -261,3 +261,16 @@ const struct cb_kernel_ops *cb_kernels_cuda(void)
     };
     return &ops;
 }
+
+int cb_kernels_cuda_library(char *version, size_t version_size, char *path, size_t path_size,
+                            struct cb_error *err)
+{
+    struct cb_cublaslt_api api;
+    int rc = cb_cublaslt_load(&api, err);
+    if (rc)
+        return rc;
+    snprintf(version, version_size, "%zu.%zu.%zu", api.version / 10000, api.version / 100 % 100,
+             api.version % 100);
+    snprintf(path, path_size, "%s", api.path);
+    return CB_OK;
+}
