@@ -15,6 +15,11 @@ enum cb_kernel {
     CB_KERNEL_WRITE, /* a = s: 8 */
     CB_KERNEL_COPY,  /* a = b: 16 */
     CB_KERNEL_TRIAD, /* a = b + s c: 24 (bytes as STREAM counts them: no write-allocate traffic) */
+    /* Of a GPU alone; pinned host memory, 8 bytes per element that crosses the bus. */
+    CB_KERNEL_H2D,
+    CB_KERNEL_D2H,
+    CB_KERNEL_H2D_D2H, /* both directions at once; the bytes of both count */
+    CB_KERNEL_PEER,    /* to another GPU of the host */
     CB_KERNEL_COUNT
 };
 
@@ -28,6 +33,8 @@ struct cb_kernels_config {
     uint64_t last_level_cache_bytes; /* of the host; 0 when unknown: a size is assumed and said */
     uint64_t memory_bytes; /* at most this much for the arrays of this process; 0: no limit */
     int local_ranks;       /* processes doing the same on this host at once */
+    int device;            /* of the CUDA set: the runtime's index of the GPU */
+    int peer_device;       /* the GPU that peer copies go to; the same as device: there is none */
 };
 
 /* What one operation does, known after prepare. */
@@ -35,7 +42,7 @@ struct cb_kernel_work {
     double flops;        /* per operation; 0 for a memory kernel */
     double bytes;        /* per operation; 0 for GEMM */
     uint64_t size_bytes; /* working set */
-    int threads;
+    int threads;         /* of the host; 0 for a GPU's kernel */
     char variant[32]; /* "OpenBLAS 0.3.21, n=1024", "non-temporal", "plain", and what a reader must
                          know: "plain, cache assumed", "plain, under 4x cache" */
 };
@@ -76,6 +83,20 @@ struct cb_kernel_ops {
 
 /* The host's kernels: OpenMP and OpenBLAS. Static table, never NULL. float32 and float64. */
 const struct cb_kernel_ops *cb_kernels_host(void);
+
+/* The kernels of one NVIDIA GPU: CUDA, and cuBLASLt for GEMM, which is loaded when the set is
+ * opened (absent: GEMM is not supported and the reason says where it was looked for). Memory
+ * kernels in float32 and float64; GEMM in float64, float32, tf32, float16, bfloat16 and
+ * float8_e4m3, as far as the GPU has them; copies in any type. open makes the GPU current for the
+ * calling thread, which must be the one that calls the rest. Here the config's cpus are not used.
+ * Static table. */
+const struct cb_kernel_ops *cb_kernels_cuda(void);
+
+/* The copy of cuBLASLt that the GPU's GEMM would use: its version ("13.0.2") and file, for doctor.
+ * Needs no driver. Errors: CB_E_UNSUPPORTED where none serves, or this build has no GPU path; the
+ * texts are then untouched. */
+int cb_kernels_cuda_library(char *version, size_t version_size, char *path, size_t path_size,
+                            struct cb_error *err);
 
 /* The BLAS library in use, its threads and the core it runs code for ("OpenBLAS 0.3.21, OpenMP, for
  * Zen"), for doctor and reports. Returns text. */

@@ -9,12 +9,12 @@
 /* The size of a large page on the architectures of today; others lose nothing by the alignment. */
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
-static const struct cb_host_family *const families[] = {
+/* NULL: a kernel that only a GPU has. */
+static const struct cb_host_family *const families[CB_KERNEL_COUNT] = {
     [CB_KERNEL_GEMM] = &cb_host_gemm,    [CB_KERNEL_READ] = &cb_host_stream,
     [CB_KERNEL_WRITE] = &cb_host_stream, [CB_KERNEL_COPY] = &cb_host_stream,
     [CB_KERNEL_TRIAD] = &cb_host_stream,
 };
-_Static_assert(sizeof(families) / sizeof(families[0]) == CB_KERNEL_COUNT, "one family per kernel");
 
 int cb_host_allocate(struct cb_kernels *set, int count, size_t size_bytes, struct cb_error *err)
 {
@@ -53,7 +53,13 @@ err_free:
 static int host_supports(const struct cb_kernels *set, enum cb_kernel kernel, enum cb_dtype dtype,
                          char *reason, size_t reason_size)
 {
-    (void)set, (void)kernel;
+    (void)set;
+    if (!families[kernel]) {
+        if (reason && reason_size > 0)
+            snprintf(reason, reason_size, "the %s kernel is of a GPU alone",
+                     cb_kernel_name(kernel));
+        return 0;
+    }
     if (dtype == CB_DTYPE_FLOAT32 || dtype == CB_DTYPE_FLOAT64)
         return 1;
     if (reason && reason_size > 0)

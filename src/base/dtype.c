@@ -8,9 +8,14 @@ struct dtype_row {
 };
 
 static const struct dtype_row dtypes[] = {
-    [CB_DTYPE_FLOAT32] = {"float32", 4}, [CB_DTYPE_FLOAT64] = {"float64", 8},
-    [CB_DTYPE_FLOAT16] = {"float16", 2}, [CB_DTYPE_BFLOAT16] = {"bfloat16", 2},
+    [CB_DTYPE_FLOAT32] = {"float32", 4},
+    [CB_DTYPE_FLOAT64] = {"float64", 8},
+    [CB_DTYPE_FLOAT16] = {"float16", 2},
+    [CB_DTYPE_BFLOAT16] = {"bfloat16", 2},
     [CB_DTYPE_INT32] = {"int32", 4},
+    [CB_DTYPE_FLOAT8_E4M3] = {"float8_e4m3", 1},
+    [CB_DTYPE_FLOAT8_E5M2] = {"float8_e5m2", 1},
+    [CB_DTYPE_TF32] = {"tf32", 4},
 };
 _Static_assert(sizeof(dtypes) / sizeof(dtypes[0]) == CB_DTYPE_COUNT, "one row per dtype");
 

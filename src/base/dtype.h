@@ -10,6 +10,9 @@ enum cb_dtype {
     CB_DTYPE_FLOAT16,
     CB_DTYPE_BFLOAT16,
     CB_DTYPE_INT32,
+    CB_DTYPE_FLOAT8_E4M3,
+    CB_DTYPE_FLOAT8_E5M2,
+    CB_DTYPE_TF32, /* float32 in memory, multiplied with 10 bits of mantissa: of GEMM alone */
     CB_DTYPE_COUNT
 };
 

@@ -17,6 +17,7 @@ enum cb_code {
 struct cb_error {
     int code;
     int rank;
+    int follows; /* 1: somebody else's trouble may be the cause, and is then the one to report */
     char what[256];
     char detail[256];
     char hint[256];

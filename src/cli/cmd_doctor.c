@@ -113,6 +113,11 @@ void cb_doctor_look_at_measuring(struct cb_doctor *doctor)
     cb_doctor_set_obstacle(doctor, "this build was made without MPI; install libopenmpi-dev, "
                                    "libhwloc-dev and libopenblas-openmp-dev, and build again");
 }
+
+void cb_doctor_look_at_gpus(struct cb_doctor *doctor)
+{
+    cb_doctor_add_part(doctor, "GPU path", CB_DOCTOR_ABSENT, "", "not in a build without MPI");
+}
 #endif
 
 /* ---- the page ---- */
@@ -234,8 +239,7 @@ int cb_cmd_doctor(int argc, char **argv)
         cb_doctor_set_obstacle(&doctor, "neither mpirun nor srun works here, so that nothing can "
                                         "start ranks; install openmpi-bin");
     cb_doctor_add_library(&doctor, "jansson", CB_JANSSON_VERSION, "libjansson.so");
-    cb_doctor_add_part(&doctor, "GPU path", CB_DOCTOR_ABSENT, "",
-                       "not in this build: the network and the host's processors are measured");
+    cb_doctor_look_at_gpus(&doctor);
     render(&doctor, cb_cli_color(), &page);
 
     rc = doctor.failed || page.failed ? cb_fail(&err, CB_E_MEMORY, "out of memory")

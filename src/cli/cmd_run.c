@@ -16,10 +16,13 @@
 #include "cli/run_options.h"
 #include "judge/judge.h"
 #include "kernels/kernels.h"
+#include "measure/devices.h"
 #include "measure/environment.h"
+#include "measure/gpu_survey.h"
 #include "measure/runner.h"
 #include "measure/stop.h"
 #include "measure/survey.h"
+#include "measure/used.h"
 #include "report/report.h"
 #include "result/json.h"
 #include "topology/topo.h"
@@ -37,9 +40,15 @@ struct output {
 struct run {
     struct cb_run_options options;
     struct cb_coordinator coordinator;
+    struct cb_devices_choice devices;
+    struct cb_device device;
+    struct cb_nccl_copy nccl;
+    struct cb_nccl_log nccl_log;
+    struct cb_transport_config transport_config;
     struct cb_environment_changes changes;
     struct cb_stop stop;
     struct cb_survey survey;
+    struct cb_gpu_watch watch;
     struct cb_plan plan;
     struct cb_result result;
     struct output output;
@@ -156,12 +165,15 @@ static int describe(struct run *run, const struct cb_transport_ops *transport, s
 {
     struct cb_result *result = &run->result;
     struct cb_transport_probe probe;
-    transport->probe(&probe);
+    transport->probe(&run->transport_config, &probe);
     snprintf(result->tool_version, sizeof(result->tool_version), "%s", CB_VERSION);
     snprintf(result->build, sizeof(result->build), "%s", CB_BUILD);
     snprintf(result->transport, sizeof(result->transport), "%s", transport->name);
     snprintf(result->transport_library, sizeof(result->transport_library), "%s", probe.library);
     snprintf(result->transport_version, sizeof(result->transport_version), "%s", probe.version);
+    snprintf(result->transport_path, sizeof(result->transport_path), "%.*s",
+             (int)sizeof(result->transport_path) - 1, probe.path);
+    result->simulated = probe.simulated;
     cb_clock_utc(result->started_at, sizeof(result->started_at));
     result->rank_count = run->coordinator.size;
     if (cb_run_options_record(&run->options, result))
@@ -176,31 +188,40 @@ static int describe(struct run *run, const struct cb_transport_ops *transport, s
     return cb_environment_collect(result, environ, &run->changes, err);
 }
 
-/* Buffers for send and receive must fit beside those of the node's other ranks. */
+/* What a rank has for its two buffers: on a host beside those of the node's other ranks, on a GPU
+ * beside what NCCL and the kernels need. */
+static uint64_t buffer_room_bytes(const struct run *run)
+{
+    return run->devices.gpus ? run->devices.least_free_bytes / 2
+                             : run->survey.least_memory_per_rank_bytes;
+}
+
 static void fit_messages(struct run *run)
 {
     struct cb_plan_request *request = &run->options.request;
     uint64_t wanted = request->max_bytes;
     while (request->max_bytes > request->min_bytes &&
-           request->max_bytes > run->survey.least_memory_per_rank_bytes / 2)
+           request->max_bytes > buffer_room_bytes(run) / 2)
         request->max_bytes /= 2;
     if (request->max_bytes < request->min_bytes)
         request->max_bytes = request->min_bytes;
     if (request->max_bytes == wanted || run->coordinator.rank != 0)
         return;
     char before[CB_UNIT_TEXT], after[CB_UNIT_TEXT];
-    cb_result_warn(
-        &run->result, "memory.max_bytes_lowered",
-        "start fewer ranks per node, or lower --max-bytes",
-        "the largest message was lowered from %s to %s: half of the free memory of a node "
-        "must hold two buffers per rank",
-        cb_format_bytes(before, wanted), cb_format_bytes(after, request->max_bytes));
+    cb_result_warn(&run->result, "memory.max_bytes_lowered",
+                   run->devices.gpus ? "lower --max-bytes, or end what else uses the GPUs"
+                                     : "start fewer ranks per node, or lower --max-bytes",
+                   "the largest message was lowered from %s to %s: half of the free memory of a %s "
+                   "must hold two buffers per rank",
+                   cb_format_bytes(before, wanted), cb_format_bytes(after, request->max_bytes),
+                   run->devices.gpus ? "GPU" : "node");
 }
 
 static int make_plan(struct run *run, struct cb_error *err)
 {
     struct cb_plan_request *request = &run->options.request;
     fit_messages(run);
+    request->gpus = run->devices.gpus;
     request->ranks = run->coordinator.size;
     request->nodes = run->coordinator.node_count;
     request->smallest_node = run->survey.smallest_node;
@@ -209,17 +230,29 @@ static int make_plan(struct run *run, struct cb_error *err)
     return cb_group_agree(run->coordinator.world, rc, err);
 }
 
+/* The GPU after this rank's own, among those of the job's ranks that this process sees. */
+static int peer_device(const struct run *run)
+{
+    int local_ranks = run->coordinator.local_size;
+    int ring = run->device.visible < local_ranks ? run->device.visible : local_ranks;
+    return ring > 1 ? (run->device.index + 1) % ring : run->device.index;
+}
+
 static int measure(struct run *run, const struct cb_transport_ops *transport, struct cb_error *err)
 {
     const struct cb_runner_config config = {
         .coordinator = &run->coordinator,
         .transport = transport,
-        .kernels = cb_kernels_host(),
+        .transport_config = run->transport_config,
+        .kernels = run->devices.gpus ? cb_kernels_cuda() : cb_kernels_host(),
         .kernels_config = {.cpus = run->survey.cpus,
                            .cpu_count = run->survey.cpu_count,
                            .last_level_cache_bytes = run->survey.last_level_cache_bytes,
                            .memory_bytes = run->survey.memory_per_rank_bytes,
-                           .local_ranks = run->coordinator.local_size},
+                           .local_ranks = run->coordinator.local_size,
+                           .device = run->device.index,
+                           .peer_device = peer_device(run)},
+        .watch = &run->watch,
         .time_box_s = run->options.time_box_s,
         .time_limit_s = run->options.time_limit_s,
         .target_relative = run->options.target_relative,
@@ -247,19 +280,48 @@ static int check_joined(const struct run *run, struct cb_error *err)
     return CB_E_MEASURE;
 }
 
+/* GPUs or hosts, and what the transport has to know of it. */
+static int choose_devices(struct run *run, struct cb_error *err)
+{
+    /* NCCL reports before the watchdog ends the run. */
+    const double share_of_hang_limit = 0.75;
+    const struct cb_run_options *options = &run->options;
+    int rc = cb_devices_choose(&run->coordinator, options->transport, options->nccl_library,
+                               &run->devices, &run->device, &run->nccl, &run->result, err);
+    if (rc || !run->devices.gpus)
+        return rc;
+    run->transport_config = (struct cb_transport_config){
+        .device = &run->device,
+        .nccl_path = run->nccl.path,
+        .nccl_log = &run->nccl_log,
+        .time_limit_s = options->hang_limit_s * share_of_hang_limit,
+        .graph = options->graph,
+        .registers = options->registers,
+    };
+    return CB_OK;
+}
+
 /* Everything up to the verdict, on every rank. *measured tells whether there is something to
  * report. */
 static int run_job(struct run *run, bool *measured, struct cb_error *err)
 {
-    const char *name = strcmp(run->options.transport, "auto") ? run->options.transport : "mpi";
-    const struct cb_transport_ops *transport = cb_transport_find(name);
     int rc = check_joined(run, err);
     if (!rc)
         rc =
             cb_survey_run(&run->coordinator, run->options.workload.workload.nominal_bytes_per_s > 0,
                           &run->survey, &run->result, err);
+    /* Before anything of this job is on a GPU. */
+    if (!rc)
+        rc = cb_gpu_survey_run(&run->coordinator, &run->watch, &run->result, err);
+    if (!rc)
+        rc = choose_devices(run, err);
+    if (!rc)
+        rc = cb_gpu_survey_bind(&run->coordinator, run->devices.gpus ? run->device.pci_id : NULL,
+                                &run->watch, &run->result, err);
     if (rc)
         return rc;
+    const struct cb_transport_ops *transport =
+        cb_transport_find(run->devices.gpus ? "nccl" : "mpi");
     if (run->coordinator.rank == 0) {
         rc = describe(run, transport, err);
         if (!rc)
@@ -271,7 +333,16 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
     if (rc)
         return rc;
     *measured = true;
-    return measure(run, transport, err);
+    if (run->devices.gpus)
+        rc = cb_group_agree(run->coordinator.world, cb_nccl_log_open(&run->nccl_log, err), err);
+    if (rc)
+        return rc;
+    rc = measure(run, transport, err);
+    struct cb_error ignored;
+    int used = run->devices.gpus ? cb_used_collect(&run->coordinator, &run->nccl_log, &run->result,
+                                                   rc ? &ignored : err)
+                                 : CB_OK;
+    return rc ? rc : used;
 }
 
 static int print_report(const struct run *run, struct cb_error *err)
@@ -331,6 +402,7 @@ int cb_cmd_run(int argc, char **argv)
     int status = EXIT_UNMEASURED;
     pthread_mutex_init(&run->output.lock, NULL);
     cb_result_init(&run->result);
+    run->nccl_log.file = -1;
     int rc = cb_run_options_parse(argc, argv, &run->options, &err);
     if (rc) {
         status = rc == CB_CLI_SERVED ? 0 : cb_cli_fail("run", &err);
@@ -362,6 +434,8 @@ int cb_cmd_run(int argc, char **argv)
 stop_thread:
     cb_stop_fini(&run->stop);
 free_run:
+    cb_nccl_log_close(&run->nccl_log);
+    cb_gpu_watch_close(&run->watch);
     cb_plan_fini(&run->plan);
     cb_result_fini(&run->result);
     pthread_mutex_destroy(&run->output.lock);

@@ -54,4 +54,7 @@ void cb_doctor_add_library(struct cb_doctor *doctor, const char *name, const cha
  * network. Only in a build that measures (doctor_measure.c). */
 void cb_doctor_look_at_measuring(struct cb_doctor *doctor);
 
+/* Looks at the driver, at CUDA and at every copy of NCCL (doctor_gpu.c; likewise). */
+void cb_doctor_look_at_gpus(struct cb_doctor *doctor);
+
 #endif

@@ -16,26 +16,19 @@
 #include "topology/topo.h"
 #include "transport/transport.h"
 
-static void look_at_transports(struct cb_doctor *doctor, struct cb_transport_probe *best)
+/* NCCL is the GPU part's. */
+static void look_at_mpi(struct cb_doctor *doctor, struct cb_transport_probe *mpi)
 {
-    size_t count;
-    const struct cb_transport_ops *const *transports = cb_transport_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        struct cb_transport_probe probe;
-        char version[256];
-        transports[i]->probe(&probe);
-        if (!probe.available) {
-            cb_doctor_add_part(doctor, transports[i]->name, CB_DOCTOR_MISSING, "", "%s",
-                               probe.reason);
-            continue;
-        }
-        snprintf(version, sizeof(version), "%s (%s)", probe.library, probe.version);
-        cb_doctor_add_library(doctor, "MPI library", version, "libmpi.so");
-        if (!best->available)
-            *best = probe;
-    }
-    if (!best->available)
+    const struct cb_transport_config nothing = {0};
+    char version[256];
+    cb_transport_find("mpi")->probe(&nothing, mpi);
+    if (!mpi->available) {
+        cb_doctor_add_part(doctor, "MPI library", CB_DOCTOR_MISSING, "", "%s", mpi->reason);
         cb_doctor_set_obstacle(doctor, "no transport works here");
+        return;
+    }
+    snprintf(version, sizeof(version), "%s (%s)", mpi->library, mpi->version);
+    cb_doctor_add_library(doctor, "MPI library", version, "libmpi.so");
 }
 
 static void look_at_libraries(struct cb_doctor *doctor)
@@ -251,7 +244,7 @@ void cb_doctor_look_at_measuring(struct cb_doctor *doctor)
     struct cb_transport_probe mpi = {0};
     struct cb_topo_host host;
     struct cb_error err;
-    look_at_transports(doctor, &mpi);
+    look_at_mpi(doctor, &mpi);
     look_at_libraries(doctor);
     if (mpi.available)
         check_launcher(doctor, &mpi);

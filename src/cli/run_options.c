@@ -13,6 +13,9 @@
 
 enum {
     KEY_TRANSPORT = 0x1001,
+    KEY_NCCL_LIB,
+    KEY_GRAPH,
+    KEY_REGISTER,
     KEY_OPS,
     KEY_DTYPES,
     KEY_REDOPS,
@@ -25,6 +28,7 @@ enum {
     KEY_TIME_LIMIT,
     KEY_TARGET,
     KEY_HANG_LIMIT,
+    KEY_BURN,
     KEY_NO_KERNELS,
     KEY_NO_LINKS,
     KEY_SEED,
@@ -39,7 +43,18 @@ static const struct argp_option argp_options[] = {
     {.name = "transport",
      .key = KEY_TRANSPORT,
      .arg = "NAME",
-     .doc = "auto or mpi (default auto: the best that works here)"},
+     .doc = "nccl (GPUs), mpi (host memory) or auto (default: nccl where every rank has a GPU)"},
+    {.name = "nccl-lib",
+     .key = KEY_NCCL_LIB,
+     .arg = "FILE",
+     .doc = "The libnccl.so.2 to measure with (default: COMMBOUND_NCCL_LIB, else the first that "
+            "serves; commbound doctor lists them)"},
+    {.name = "graph",
+     .key = KEY_GRAPH,
+     .doc = "Over NCCL: time operations captured in CUDA graphs instead of launched one by one"},
+    {.name = "register",
+     .key = KEY_REGISTER,
+     .doc = "Over NCCL: register the buffers, so that NCCL may skip its own"},
     {.name = "ops",
      .key = KEY_OPS,
      .arg = "LIST",
@@ -48,7 +63,8 @@ static const struct argp_option argp_options[] = {
     {.name = "dtypes",
      .key = KEY_DTYPES,
      .arg = "LIST",
-     .doc = "float32, float64, float16, bfloat16, int32, or all (default float32)"},
+     .doc = "float32, float64, float16, bfloat16, int32, float8_e4m3, float8_e5m2, or all (default "
+            "float32)"},
     {.name = "redops", .key = KEY_REDOPS, .arg = "LIST", .doc = "sum, max, or all (default sum)"},
     {.name = "scopes",
      .key = KEY_SCOPES,
@@ -70,6 +86,11 @@ static const struct argp_option argp_options[] = {
      .key = KEY_STEP_FACTOR,
      .arg = "N",
      .doc = "Each size is N times the one before (default 2)"},
+    {.name = "burn",
+     .key = KEY_BURN,
+     .arg = "DURATION",
+     .doc = "At the end keep every rank's GPU (or CPU) busy with GEMM for so long, verify the "
+            "products and watch the card (30m; shorter ones are marked partial)"},
     {.name = "no-kernels", .key = KEY_NO_KERNELS, .doc = "Leave out the compute kernels"},
     {.name = "no-links",
      .key = KEY_NO_LINKS,
@@ -213,10 +234,21 @@ static error_t parse_transport(struct cb_run_options *options, const char *text)
     if (strcmp(text, "auto") != 0 && !cb_transport_find(text))
         return reject(options, "--transport", text,
                       strcmp(text, "nccl") == 0
-                          ? "this version has no NCCL transport; mpi measures "
-                            "the network on host memory"
-                          : "must be auto or mpi");
+                          ? "this build has no GPU path: install the CUDA toolkit and libnccl-dev, "
+                            "and build again with -DCOMMBOUND_CUDA=ON"
+                          : "must be auto, nccl or mpi");
     snprintf(options->transport, sizeof(options->transport), "%s", text);
+    return 0;
+}
+
+static error_t parse_text(struct cb_run_options *options, const char *option, const char *text,
+                          char *out, size_t size_bytes)
+{
+    if (!*text)
+        return reject(options, option, text, "must not be empty");
+    if (strlen(text) >= size_bytes)
+        return reject(options, option, text, "the name is too long");
+    snprintf(out, size_bytes, "%s", text);
     return 0;
 }
 
@@ -257,16 +289,6 @@ static error_t parse_target(struct cb_run_options *options, const char *text)
     return cb_parse_share(text, &options->target_relative, &why)
                ? cb_cli_reject(options, "--target", text, &why)
                : 0;
-}
-
-static error_t parse_out(struct cb_run_options *options, const char *text)
-{
-    if (!*text)
-        return reject(options, "--out", text, "must name a folder");
-    if (strlen(text) >= sizeof(options->out))
-        return reject(options, "--out", text, "the name is too long");
-    snprintf(options->out, sizeof(options->out), "%s", text);
-    return 0;
 }
 
 /* What no single option can see. */
@@ -318,9 +340,19 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_SEED:
         return parse_integer(o, "--seed", text, 0, LONG_MAX, &o->seed);
     case KEY_OUT:
-        return parse_out(o, text);
+        return parse_text(o, "--out", text, o->out, sizeof(o->out));
+    case KEY_NCCL_LIB:
+        return parse_text(o, "--nccl-lib", text, o->nccl_library, sizeof(o->nccl_library));
+    case KEY_GRAPH:
+        o->graph = true;
+        return 0;
+    case KEY_REGISTER:
+        o->registers = true;
+        return 0;
     case KEY_FORMAT:
         return parse_format(o, text);
+    case KEY_BURN:
+        return parse_seconds(o, "--burn", text, &request->burn_s);
     case KEY_NO_KERNELS:
         request->kernels = false;
         return 0;
@@ -412,9 +444,14 @@ int cb_run_options_record(const struct cb_run_options *options, struct cb_result
     const struct {
         const char *name;
         uint64_t value;
-    } integers[] = {{"min-bytes", request->min_bytes},     {"max-bytes", request->max_bytes},
-                    {"step-factor", request->step_factor}, {"links", request->links},
-                    {"kernels", request->kernels},         {"seed", options->seed}};
+    } integers[] = {{"min-bytes", request->min_bytes},
+                    {"max-bytes", request->max_bytes},
+                    {"step-factor", request->step_factor},
+                    {"links", request->links},
+                    {"kernels", request->kernels},
+                    {"seed", options->seed},
+                    {"graph", options->graph},
+                    {"register", options->registers}};
     for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]) && !rc; i++) {
         snprintf(text, sizeof(text), "%" PRIu64, integers[i].value);
         rc = cb_result_add_option(result, integers[i].name, text);
@@ -422,7 +459,8 @@ int cb_run_options_record(const struct cb_run_options *options, struct cb_result
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"step-limit", options->time_box_s},
+    } numbers[] = {{"burn", request->burn_s},
+                   {"step-limit", options->time_box_s},
                    {"time-limit", options->time_limit_s},
                    {"target", options->target_relative},
                    {"hang-limit", options->hang_limit_s}};

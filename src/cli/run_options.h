@@ -11,7 +11,9 @@ struct cb_run_options {
     struct cb_cli_input base;
     struct cb_workload_input workload;
     struct cb_plan_request request; /* what the user chose; ranks and nodes are not filled in */
-    char transport[16];             /* "auto", "mpi" */
+    char transport[16];             /* "auto", "nccl", "mpi" */
+    char nccl_library[512];         /* empty: search */
+    bool graph, registers;          /* of NCCL */
     double time_box_s, time_limit_s, target_relative, hang_limit_s;
     uint64_t seed;
     char out[4096]; /* folder of result.json */

@@ -202,6 +202,12 @@ static struct finding find_wrong(const struct cb_result *result)
         looked_at += bad || cb_status_is_usable(row->status);
         wrong += row->wrong ? row->wrong : bad;
     }
+    for (size_t i = 0; i < result->burns.count; i++) {
+        const struct cb_burn_row *row = &result->burns.items[i];
+        bool bad = row->status == CB_STATUS_WRONG;
+        looked_at += bad || cb_status_is_usable(row->status);
+        wrong += row->wrong ? row->wrong : bad;
+    }
     if (looked_at == 0)
         return finding;
     finding.value = (double)wrong;
@@ -248,10 +254,17 @@ int cb_checks_build(const struct cb_result *result, const struct cb_workload *wo
                     cb_check_list *checks, struct cb_error *err)
 {
     struct cb_check judged[CB_CRITERION_COUNT];
-    if (result->collectives.count + result->pairs.count + result->kernels.count == 0)
+    bool has_gpus = result->gpus.count > 0 || result->gpu_reason[0] || result->burns.count > 0;
+    size_t count = has_gpus ? CB_CRITERION_COUNT : CB_CRITERION_FIRST_GPU;
+    if (result->collectives.count + result->pairs.count + result->kernels.count +
+            result->burns.count ==
+        0)
         return 0;
     judge_all(result, workload, judged);
-    for (size_t i = 0; i < CB_CRITERION_COUNT; i++) {
+    int rc = has_gpus ? cb_checks_judge_gpus(result, judged, err) : CB_OK;
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count; i++) {
         struct cb_check *added = cb_vec_add(checks);
         if (!added)
             return cb_fail(err, CB_E_MEMORY, "no memory for the checks");

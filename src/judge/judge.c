@@ -20,7 +20,8 @@
 /* What every judgement of one result shares. */
 struct evidence {
     struct cb_curve curve;   /* all_reduce over the widest scope; empty when there is none */
-    double gemm_flops_per_s; /* median over ranks, float32; 0 when there is none */
+    double gemm_flops_per_s; /* median over ranks; 0 when there is none */
+    enum cb_dtype gemm_dtype;
     int gemm_ranks;
     const struct cb_result *result;
     const struct cb_workload *workload;
@@ -32,15 +33,32 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_gemm(const struct cb_kernel_row *row, enum cb_dtype dtype)
+{
+    return strcmp(row->kernel, "gemm") == 0 && row->dtype == dtype &&
+           cb_status_is_usable(row->status) && isfinite(row->flops_per_s) && row->flops_per_s > 0;
+}
+
+/* The type that training computes in where there is one: half precision on GPUs, float32 on hosts,
+ * which have no other. */
+static enum cb_dtype choose_gemm_dtype(const struct cb_result *result)
+{
+    static const enum cb_dtype wanted[] = {CB_DTYPE_BFLOAT16, CB_DTYPE_FLOAT16};
+    for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++)
+        for (size_t i = 0; i < result->kernels.count; i++)
+            if (is_gemm(&result->kernels.items[i], wanted[w]))
+                return wanted[w];
+    return CB_DTYPE_FLOAT32;
+}
+
 static int collect_gemm(struct evidence *evidence, struct cb_error *err)
 {
     CB_VEC(double) rates = {0};
     int rc = 0;
+    evidence->gemm_dtype = choose_gemm_dtype(evidence->result);
     for (size_t i = 0; i < evidence->result->kernels.count; i++) {
         const struct cb_kernel_row *row = &evidence->result->kernels.items[i];
-        if (strcmp(row->kernel, "gemm") != 0 || row->dtype != CB_DTYPE_FLOAT32 ||
-            !cb_status_is_usable(row->status) || !isfinite(row->flops_per_s) ||
-            row->flops_per_s <= 0)
+        if (!is_gemm(row, evidence->gemm_dtype))
             continue;
         double *rate = cb_vec_add(&rates);
         if (!rate) {
@@ -181,12 +199,13 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
                       (evidence->gemm_flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
     formula->time_source = CB_FROM_MEASURED;
     snprintf(formula->time_note, sizeof(formula->time_note),
-             "6 x %s x %s tokens (%s) / (%s x %g): median float32 GEMM of %d rank%s, %g of it "
+             "6 x %s x %s tokens (%s) / (%s x %g): median %s GEMM of %d rank%s, %g of it "
              "assumed in training",
              cb_format_count(parameters, formula->parameters),
              cb_format_count(tokens, formula->tokens_per_step), stated ? "given" : "assumed",
              cb_format_flops(rate, evidence->gemm_flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
-             evidence->gemm_ranks, evidence->gemm_ranks == 1 ? "" : "s", CB_TRAINING_SHARE_OF_GEMM);
+             cb_dtype_name(evidence->gemm_dtype), evidence->gemm_ranks,
+             evidence->gemm_ranks == 1 ? "" : "s", CB_TRAINING_SHARE_OF_GEMM);
     return true;
 }
 

@@ -64,17 +64,34 @@ static int add_links(const struct cb_plan_request *request, struct cb_plan *plan
 
 /* ---- kernels ---- */
 
-static int add_kernels(struct cb_plan *plan)
+struct planned_kernel {
+    enum cb_kernel kernel;
+    enum cb_dtype dtype;
+};
+
+static const struct planned_kernel host_kernels[] = {
+    {CB_KERNEL_GEMM, CB_DTYPE_FLOAT32}, {CB_KERNEL_GEMM, CB_DTYPE_FLOAT64},
+    {CB_KERNEL_READ, CB_DTYPE_FLOAT64}, {CB_KERNEL_WRITE, CB_DTYPE_FLOAT64},
+    {CB_KERNEL_COPY, CB_DTYPE_FLOAT64}, {CB_KERNEL_TRIAD, CB_DTYPE_FLOAT64},
+};
+
+/* What training computes in first. */
+static const struct planned_kernel gpu_kernels[] = {
+    {CB_KERNEL_GEMM, CB_DTYPE_BFLOAT16},    {CB_KERNEL_GEMM, CB_DTYPE_FLOAT16},
+    {CB_KERNEL_GEMM, CB_DTYPE_FLOAT8_E4M3}, {CB_KERNEL_GEMM, CB_DTYPE_TF32},
+    {CB_KERNEL_GEMM, CB_DTYPE_FLOAT32},     {CB_KERNEL_GEMM, CB_DTYPE_FLOAT64},
+    {CB_KERNEL_READ, CB_DTYPE_FLOAT32},     {CB_KERNEL_WRITE, CB_DTYPE_FLOAT32},
+    {CB_KERNEL_COPY, CB_DTYPE_FLOAT32},     {CB_KERNEL_TRIAD, CB_DTYPE_FLOAT32},
+    {CB_KERNEL_H2D, CB_DTYPE_FLOAT32},      {CB_KERNEL_D2H, CB_DTYPE_FLOAT32},
+    {CB_KERNEL_H2D_D2H, CB_DTYPE_FLOAT32},  {CB_KERNEL_PEER, CB_DTYPE_FLOAT32},
+};
+
+static int add_kernels(const struct cb_plan_request *request, struct cb_plan *plan)
 {
-    static const struct {
-        enum cb_kernel kernel;
-        enum cb_dtype dtype;
-    } kernels[] = {
-        {CB_KERNEL_GEMM, CB_DTYPE_FLOAT32}, {CB_KERNEL_GEMM, CB_DTYPE_FLOAT64},
-        {CB_KERNEL_READ, CB_DTYPE_FLOAT64}, {CB_KERNEL_WRITE, CB_DTYPE_FLOAT64},
-        {CB_KERNEL_COPY, CB_DTYPE_FLOAT64}, {CB_KERNEL_TRIAD, CB_DTYPE_FLOAT64},
-    };
-    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+    const struct planned_kernel *kernels = request->gpus ? gpu_kernels : host_kernels;
+    size_t count = request->gpus ? sizeof(gpu_kernels) / sizeof(gpu_kernels[0])
+                                 : sizeof(host_kernels) / sizeof(host_kernels[0]);
+    for (size_t i = 0; i < count; i++) {
         struct cb_item item = {
             .kind = CB_ITEM_KERNEL, .kernel = kernels[i].kernel, .kernel_dtype = kernels[i].dtype};
         int rc = add_item(plan, &item);
@@ -82,6 +99,15 @@ static int add_kernels(struct cb_plan *plan)
             return rc;
     }
     return CB_OK;
+}
+
+static int add_burn(const struct cb_plan_request *request, struct cb_plan *plan)
+{
+    struct cb_item item = {.kind = CB_ITEM_BURN,
+                           .kernel = CB_KERNEL_GEMM,
+                           .kernel_dtype = CB_DTYPE_BFLOAT16,
+                           .burn_s = request->burn_s};
+    return add_item(plan, &item);
 }
 
 /* ---- sweeps ---- */
@@ -185,9 +211,11 @@ int cb_plan_build(const struct cb_plan_request *request, struct cb_plan *plan, s
     *plan = (struct cb_plan){0};
     int rc = request->links ? add_links(request, plan) : CB_OK;
     if (!rc && request->kernels)
-        rc = add_kernels(plan);
+        rc = add_kernels(request, plan);
     if (!rc)
         rc = add_collectives(request, plan);
+    if (!rc && request->burn_s > 0)
+        rc = add_burn(request, plan);
     if (rc) {
         cb_plan_fini(plan);
         return cb_fail(err, CB_E_MEMORY, "no memory for the plan");

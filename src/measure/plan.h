@@ -13,7 +13,8 @@
 enum cb_item_kind {
     CB_ITEM_LINK,       /* probe one round of disjoint node pairs */
     CB_ITEM_COLLECTIVE, /* one row of a sweep */
-    CB_ITEM_KERNEL      /* one kernel on every rank at once */
+    CB_ITEM_KERNEL,     /* one kernel on every rank at once */
+    CB_ITEM_BURN        /* GEMM on every rank for long */
 };
 
 /* One step. skip is NULL, or why the step is not done: it then stays in the list, so that the
@@ -26,6 +27,7 @@ struct cb_item {
     int round;      /* of a link item */
     enum cb_kernel kernel;
     enum cb_dtype kernel_dtype;
+    double burn_s;
     const char *skip;
 };
 
@@ -40,6 +42,8 @@ struct cb_plan_request {
     uint64_t min_bytes, max_bytes;
     uint64_t step_factor; /* at least 2 */
     bool links, kernels;
+    bool gpus;     /* the kernels are those of GPUs */
+    double burn_s; /* 0: no burn */
 
     int ranks, nodes;
     int smallest_node, largest_node; /* ranks on the emptiest and the fullest node */
@@ -50,10 +54,11 @@ struct cb_plan {
 };
 
 /* Makes the plan: links, kernels, then scope by scope the sweeps of each op, dtype, redop and
- * placement. A scope that holds no group of its own (one node: only world; one rank per node:
- * nothing inside a node, and between nodes is the world itself) is one skipped item per op; a sweep
- * none of whose sizes is usable is one, too. Sizes that round to the same usable bytes are measured
- * once. Errors: CB_E_MEMORY; *plan is then empty. Free with fini. */
+ * placement, and the burn last, since it heats what the others measure. A scope that holds no group
+ * of its own (one node: only world; one rank per node: nothing inside a node, and between nodes is
+ * the world itself) is one skipped item per op; a sweep none of whose sizes is usable is one, too.
+ * Sizes that round to the same usable bytes are measured once. Errors: CB_E_MEMORY; *plan is then
+ * empty. Free with fini. */
 int cb_plan_build(const struct cb_plan_request *request, struct cb_plan *plan,
                   struct cb_error *err);
 void cb_plan_fini(struct cb_plan *plan);

@@ -40,8 +40,8 @@ static void set_policy(struct cb_runner *runner, const struct cb_item *item)
 
 /* ---- the plan ---- */
 
-static int skip_item(struct cb_runner *runner, const struct cb_item *item, const char *reason,
-                     struct cb_error *err)
+int cb_step_add_skipped(struct cb_runner *runner, const struct cb_item *item, const char *reason,
+                        struct cb_error *err)
 {
     if (runner->coordinator->rank != 0)
         return CB_OK;
@@ -62,6 +62,17 @@ static int skip_item(struct cb_runner *runner, const struct cb_item *item, const
         snprintf(row->reason, sizeof(row->reason), "%s", reason);
         return CB_OK;
     }
+    if (item->kind == CB_ITEM_BURN) {
+        struct cb_burn_row *row = cb_vec_add(&runner->result->burns);
+        if (!row)
+            return cb_fail(err, CB_E_MEMORY, "no memory for a row");
+        row->rank = -1;
+        row->dtype = item->kernel_dtype;
+        row->planned_s = item->burn_s;
+        row->status = CB_STATUS_SKIPPED;
+        snprintf(row->reason, sizeof(row->reason), "%s", reason);
+        return CB_OK;
+    }
     struct cb_pair_row *row = cb_vec_add(&runner->result->pairs);
     if (!row)
         return cb_fail(err, CB_E_MEMORY, "no memory for a row");
@@ -79,6 +90,8 @@ static double estimate_s(const struct cb_runner *runner, const struct cb_item *i
         return 0.5;
     if (item->kind == CB_ITEM_LINK)
         return 3;
+    if (item->kind == CB_ITEM_BURN)
+        return item->burn_s;
     const struct cb_collective_row *known =
         cb_result_largest(runner->result, item->step.op, item->scope);
     if (known && known->alg_bytes_per_s > 0 && known->size_bytes >= 65536)
@@ -99,6 +112,8 @@ static void show_progress(const struct cb_runner *runner, const struct cb_plan *
     char stage[96], what[128], bytes[CB_UNIT_TEXT];
     if (item->kind == CB_ITEM_LINK)
         snprintf(stage, sizeof(stage), "links between nodes");
+    else if (item->kind == CB_ITEM_BURN)
+        snprintf(stage, sizeof(stage), "burn");
     else if (item->kind == CB_ITEM_KERNEL)
         snprintf(stage, sizeof(stage), "%s %s", cb_kernel_name(item->kernel),
                  cb_dtype_name(item->kernel_dtype));
@@ -126,8 +141,13 @@ static int run_item(struct cb_runner *runner, const struct cb_item *item, uint64
         return cb_step_links(runner, item, seed, interrupted, err);
     case CB_ITEM_KERNEL:
         if (!runner->config->kernels)
-            return skip_item(runner, item, "no kernels in this build", err);
+            return cb_step_add_skipped(runner, item, "no kernels in this build", err);
         return cb_step_kernel(runner, item, interrupted, err);
+
+    case CB_ITEM_BURN:
+        if (!runner->config->kernels)
+            return cb_step_add_skipped(runner, item, "no kernels in this build", err);
+        return cb_step_burn(runner, item, err);
     case CB_ITEM_COLLECTIVE:
         break;
     }
@@ -173,7 +193,8 @@ static int run_items(struct cb_runner *runner, const struct cb_plan *plan, struc
         if (rc)
             return rc;
         if (item->skip || stopped_by) {
-            rc = skip_item(runner, item, item->skip ? item->skip : stop_reason(stopped_by), err);
+            rc = cb_step_add_skipped(runner, item,
+                                     item->skip ? item->skip : stop_reason(stopped_by), err);
             rc = cb_group_agree(runner->coordinator->world, rc, err);
         } else {
             show_progress(runner, plan, i);

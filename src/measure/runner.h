@@ -2,6 +2,7 @@
 #ifndef CB_MEASURE_RUNNER_H
 #define CB_MEASURE_RUNNER_H
 
+#include "measure/gpu_survey.h"
 #include "measure/plan.h"
 #include "measure/stop.h"
 #include "result/result.h"
@@ -26,10 +27,12 @@ struct cb_runner_hooks {
 struct cb_runner_config {
     const struct cb_coordinator *coordinator;
     const struct cb_transport_ops *transport;
+    struct cb_transport_config transport_config;
     const struct cb_kernel_ops *kernels; /* NULL: kernel steps are skipped */
     struct cb_kernels_config kernels_config;
-    double time_box_s;      /* of a step that does not settle */
-    double time_limit_s;    /* of the whole run; 0: none */
+    const struct cb_gpu_watch *watch; /* of this rank's card during a burn; NULL: none */
+    double time_box_s;                /* of a step that does not settle */
+    double time_limit_s;              /* of the whole run; 0: none */
     double target_relative; /* width at which the interval of the median counts as settled */
     uint64_t seed;          /* of the data that are checked */
     struct cb_stop *stop;

@@ -53,7 +53,7 @@ int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struc
 /* What a step's timing and its wrong elements amount to. */
 enum cb_status cb_timing_status(const struct cb_timing *timing, uint64_t wrong);
 
-/* ---- step_collective.c, step_link.c, step_kernel.c ----
+/* ---- step_collective.c, step_link.c, step_kernel.c, step_burn.c ----
  *
  * Each does one item of the plan and adds its rows to rank 0's result, or sets *interrupted and
  * adds none. Collective over the world. A rank outside the step's group may return another code and
@@ -64,6 +64,14 @@ int cb_step_links(struct cb_runner *runner, const struct cb_item *item, uint64_t
                   bool *interrupted, struct cb_error *err);
 int cb_step_kernel(struct cb_runner *runner, const struct cb_item *item, bool *interrupted,
                    struct cb_error *err);
+int cb_step_burn(struct cb_runner *runner, const struct cb_item *item, struct cb_error *err);
+
+/* Opens the kernel set, once. Collective over the world; every rank returns the same code. */
+int cb_step_open_kernels(struct cb_runner *runner, struct cb_error *err);
+
+/* Adds a row on rank 0 that says why an item was not done. */
+int cb_step_add_skipped(struct cb_runner *runner, const struct cb_item *item, const char *reason,
+                        struct cb_error *err);
 
 /* A row that says what the item is and has no measurement yet. */
 struct cb_collective_row cb_step_collective_row(const struct cb_item *item);

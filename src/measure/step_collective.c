@@ -41,11 +41,23 @@ static int open_transport(struct cb_runner *runner, enum cb_scope scope, struct 
         return CB_OK;
     cb_step_close_transport(runner);
     runner->transport_scope = scope;
-    int rc = runner->config->transport->open(group, runner->max_bytes, &runner->transport, err);
+    int rc = runner->config->transport->open(&runner->config->transport_config, group,
+                                             runner->max_bytes, &runner->transport, err);
     rc = cb_group_agree(decides, rc, err);
     if (rc)
         cb_step_close_transport(runner);
     return rc;
+}
+
+/* A transport that brings the ranks together by itself has nothing of a barrier's skew in it, and
+ * does not read the host's clock. */
+static double shortest_sample_s(const struct cb_runner *runner)
+{
+    if (runner->config->transport->is_aligned)
+        return CB_SHORTEST_SAMPLE_S;
+    return fmax(
+        fmax(BARRIERS_PER_SAMPLE * runner->barrier_s, CLOCK_TICKS_PER_SAMPLE * runner->clock_s),
+        CB_SHORTEST_SAMPLE_S);
 }
 
 /* The part of a collective step that the members of its group do. Outcome in *row. */
@@ -80,9 +92,7 @@ static int measure_collective(struct cb_runner *runner, const struct cb_item *it
         .object = &object,
         .together = group,
         .decides = decides,
-        .sample_s = fmax(
-            fmax(BARRIERS_PER_SAMPLE * runner->barrier_s, CLOCK_TICKS_PER_SAMPLE * runner->clock_s),
-            CB_SHORTEST_SAMPLE_S),
+        .sample_s = shortest_sample_s(runner),
     };
     struct cb_timing timing;
     rc = cb_timing_take(runner, &timed, &timing, err);

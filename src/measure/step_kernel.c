@@ -70,16 +70,21 @@ release:
     return rc;
 }
 
+int cb_step_open_kernels(struct cb_runner *runner, struct cb_error *err)
+{
+    int rc = CB_OK;
+    if (!runner->kernels)
+        rc = runner->config->kernels->open(&runner->config->kernels_config, &runner->kernels, err);
+    return cb_group_agree(runner->coordinator->world, rc, err);
+}
+
 int cb_step_kernel(struct cb_runner *runner, const struct cb_item *item, bool *interrupted,
                    struct cb_error *err)
 {
     const struct cb_kernel_ops *ops = runner->config->kernels;
     struct cb_kernel_row row = {.rank = runner->coordinator->rank, .dtype = item->kernel_dtype};
     snprintf(row.kernel, sizeof(row.kernel), "%s", cb_kernel_name(item->kernel));
-    int rc = CB_OK;
-    if (!runner->kernels)
-        rc = ops->open(&runner->config->kernels_config, &runner->kernels, err);
-    rc = cb_group_agree(runner->coordinator->world, rc, err);
+    int rc = cb_step_open_kernels(runner, err);
     if (rc)
         return rc;
     if (ops->supports(runner->kernels, item->kernel, item->kernel_dtype, row.reason,

@@ -51,7 +51,8 @@ static int measure_link(struct cb_runner *runner, const struct cb_item *item, in
                                 runner->leader_ranks[to], &pair, err);
     if (rc)
         return rc;
-    rc = ops->open(pair, item->step.size_bytes * LINK_WINDOW_MESSAGES, &transport, err);
+    rc = ops->open(&runner->config->transport_config, pair,
+                   item->step.size_bytes * LINK_WINDOW_MESSAGES, &transport, err);
     if (rc)
         goto close_pair;
 

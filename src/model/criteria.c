@@ -27,7 +27,40 @@ int cb_check_status_parse(const char *name)
     return cb_names_find(statuses, CB_CHECK_STATUS_COUNT, name);
 }
 
-enum quantity { QUANTITY_RATE, QUANTITY_TIME, QUANTITY_COUNT };
+enum quantity {
+    QUANTITY_RATE,
+    QUANTITY_FLOPS,
+    QUANTITY_TIME,
+    QUANTITY_LEAST_TIME,
+    QUANTITY_SHARE,
+    QUANTITY_COUNT
+};
+
+struct quantity_row {
+    const char *operator_text;
+    const char *unit;
+    bool is_relative; /* the limit is a share of a reference */
+    bool has_zero;    /* 0 is something that can be found */
+    const char *(*format)(char out[CB_UNIT_TEXT], double value);
+};
+
+/* A share of 0 is as good as any other. */
+static const char *format_share(char out[CB_UNIT_TEXT], double share)
+{
+    if (share > 0)
+        return cb_format_share(out, share);
+    snprintf(out, CB_UNIT_TEXT, "0 %%");
+    return out;
+}
+
+static const struct quantity_row quantities[] = {
+    [QUANTITY_RATE] = {">=", "byte/s", true, false, cb_format_bandwidth},
+    [QUANTITY_FLOPS] = {">=", "flop/s", true, false, cb_format_flops},
+    [QUANTITY_TIME] = {"<=", "s", false, false, cb_format_time},
+    [QUANTITY_LEAST_TIME] = {">=", "s", false, false, cb_format_time},
+    [QUANTITY_SHARE] = {"<=", "share", false, true, format_share},
+    [QUANTITY_COUNT] = {"<=", NULL, false, true, NULL},
+};
 
 struct criterion {
     const char *id;
@@ -37,6 +70,9 @@ struct criterion {
     enum cb_check_status failed;
     const char *remedy;
     const char *source;
+    const char *unit;   /* of a count; the quantity's own else */
+    double alarm_limit; /* of a rate: below this share it is an alarm; 0: none */
+    const char *one;    /* the subject of a count of one; NULL: the same */
 };
 
 static const struct criterion criteria[] = {
@@ -67,66 +103,128 @@ static const struct criterion criteria[] = {
         {"data.correct", "wrong elements", QUANTITY_COUNT, 0, 0, CB_CHECK_ALARM,
          "do not train on this cluster: data arrived or were computed wrong; keep the result file "
          "as evidence",
-         "every element that was checked must be right"},
+         "every element that was checked must be right", "elements"},
+
+    [CB_CRITERION_GPU_IDENTITY] =
+        {"gpu.identity", "GPUs that are not what they are called", QUANTITY_COUNT, 0, 0,
+         CB_CHECK_ALARM,
+         "ask the provider for the card that was ordered: a relabelled or cut-down one shows in "
+         "device id, memory, multiprocessors or rate",
+         "buyers' guide: model, memory and device id as ordered", "GPUs", 0,
+         "GPU that is not what it is called"},
+    [CB_CRITERION_GPU_IDLE] =
+        {"gpu.idle", "GPUs that were busy before the start", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
+         "end what runs on them (nvidia-smi), or ask whether the machine is shared with others",
+         "buyers' guide: about 0 % utilisation when idle", "GPUs", 0,
+         "GPU that was busy before the start"},
+    [CB_CRITERION_GPU_POWER_LIMIT] =
+        {"gpu.power_limit", "GPUs with a lowered power limit", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
+         "ask the provider to set the default limit (nvidia-smi -pl): the card cannot reach its "
+         "rate",
+         "buyers' guide: no hidden power or compute limit", "GPUs", 0,
+         "GPU with a lowered power limit"},
+    [CB_CRITERION_GPU_MEMORY_HEALTH] =
+        {"gpu.memory_health", "GPUs with failing memory", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
+         "reset the GPU or reboot the node; ask for another card if it comes back",
+         "a row that waits for replacement, or that could not be replaced", "GPUs", 0,
+         "GPU with failing memory"},
+    [CB_CRITERION_GPU_COMPUTE] =
+        {"gpu.compute", "GEMM", QUANTITY_FLOPS, 0.90, 0.90, CB_CHECK_SHORT,
+         "look at power limit, temperature and other users of the card; ask for a refund or "
+         "another machine where it stays",
+         "buyers' guide: within 10 % normal, over 15 % short alarm", NULL, 0.85},
+    [CB_CRITERION_GPU_MEMORY] =
+        {"gpu.memory", "memory", QUANTITY_RATE, 0.90, 0.90, CB_CHECK_SHORT,
+         "look at the memory clock under load and at ECC errors; ask for another card",
+         "buyers' guide: memory bandwidth >= 90 % of nominal"},
+    [CB_CRITERION_GPU_BURN_ERRORS] =
+        {"gpu.burn_errors", "errors under load", QUANTITY_COUNT, 0, 0, CB_CHECK_ALARM,
+         "do not train on this GPU: ask for another one; keep the result file as evidence",
+         "buyers' guide: 30 minutes of burn without errors", "errors", 0, "error under load"},
+    [CB_CRITERION_GPU_BURN_TIME] = {"gpu.burn_time", "burned for", QUANTITY_LEAST_TIME, 1800, 1800,
+                                    CB_CHECK_NOT_TESTED, "run with --burn 30m",
+                                    "buyers' guide: 30 minutes of burn without errors"},
+    [CB_CRITERION_GPU_CLOCK] =
+        {"gpu.clock", "SM clock under load varies by", QUANTITY_SHARE, 0.03, 0.03, CB_CHECK_SHORT,
+         "look at temperature, power limit and supply; compare with the other GPUs of the node",
+         "buyers' guide: clock within 3 % under load"},
+    [CB_CRITERION_GPU_POWER] =
+        {"gpu.power", "power under load varies by", QUANTITY_SHARE, 0.05, 0.05, CB_CHECK_SHORT,
+         "look at temperature and power supply; compare with the other GPUs of the node",
+         "buyers' guide: power within 5 % under load"},
+    [CB_CRITERION_GPU_SAG] =
+        {"gpu.sag", "rate lost over the burn", QUANTITY_SHARE, 0.035, 0.035, CB_CHECK_SHORT,
+         "look at temperature: a card that slows down as it warms up is cooled too little",
+         "Azure's GEMM baseline warns 3.5 % below it"},
+    [CB_CRITERION_GPU_THROTTLE] = {"gpu.throttle", "slowed by heat or supply in", QUANTITY_SHARE,
+                                   0.01, 0.01, CB_CHECK_SHORT,
+                                   "mend cooling or power supply, or ask for another node",
+                                   "a cooled and supplied card runs into its power cap alone"},
+    [CB_CRITERION_GPU_PCIE] =
+        {"gpu.pcie", "GPUs with a narrow PCIe link", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
+         "ask the provider to reseat the card: the link trained below what card and slot can do",
+         "full generation and width under load", "GPUs", 0, "GPU with a narrow PCIe link"},
 };
 _Static_assert(sizeof(criteria) / sizeof(criteria[0]) == CB_CRITERION_COUNT,
                "one row per criterion");
 
-static const char *const units[] = {
-    [QUANTITY_RATE] = "byte/s", [QUANTITY_TIME] = "s", [QUANTITY_COUNT] = "elements"};
-
-static bool holds(const struct criterion *criterion, double actual, double required)
+static bool holds(const struct quantity_row *quantity, double actual, double required)
 {
-    return criterion->quantity == QUANTITY_RATE ? actual >= required : actual <= required;
+    return quantity->operator_text[0] == '>' ? actual >= required : actual <= required;
 }
 
 static void summarise(const struct criterion *criterion, double actual, double reference,
                       double limit, const char *note, struct cb_check *check)
 {
+    const struct quantity_row *quantity = &quantities[criterion->quantity];
     char value[CB_UNIT_TEXT], of[CB_UNIT_TEXT], share[CB_UNIT_TEXT], bound[CB_UNIT_TEXT];
     char text[128];
-    switch (criterion->quantity) {
-    case QUANTITY_RATE:
+    if (quantity->is_relative)
         snprintf(text, sizeof(text), "%s %s is %s of %s, limit %s", criterion->subject,
-                 cb_format_bandwidth(value, actual), cb_format_share(share, actual / reference),
-                 cb_format_bandwidth(of, reference), cb_format_share(bound, limit));
-        break;
-    case QUANTITY_TIME:
+                 quantity->format(value, actual), cb_format_share(share, actual / reference),
+                 quantity->format(of, reference), cb_format_share(bound, limit));
+    else if (quantity->format)
         snprintf(text, sizeof(text), "%s %s, limit %s", criterion->subject,
-                 cb_format_time(value, actual), cb_format_time(bound, limit));
-        break;
-    case QUANTITY_COUNT:
-        if (actual > 0)
-            snprintf(text, sizeof(text), "%.0f %s", actual, criterion->subject);
-        else
-            snprintf(text, sizeof(text), "no %s", criterion->subject);
-        break;
-    }
+                 quantity->format(value, actual), quantity->format(bound, limit));
+    else if (actual > 0)
+        snprintf(text, sizeof(text), "%.0f %s", actual,
+                 actual == 1 && criterion->one ? criterion->one : criterion->subject);
+    else
+        snprintf(text, sizeof(text), "no %s", criterion->subject);
     bool noted = note && *note;
     snprintf(check->summary, sizeof(check->summary), "%s%s%s", text, noted ? ": " : "",
              noted ? note : "");
+}
+
+static enum cb_check_status status_of(const struct criterion *criterion, double actual,
+                                      double required, double reference)
+{
+    if (holds(&quantities[criterion->quantity], actual, required))
+        return CB_CHECK_MET;
+    return actual < criterion->alarm_limit * reference ? CB_CHECK_ALARM : criterion->failed;
 }
 
 void cb_criterion_judge(enum cb_criterion criterion_index, double actual, double reference,
                         int rdma, const char *note, struct cb_check *check)
 {
     const struct criterion *criterion = &criteria[criterion_index];
-    bool relative = criterion->quantity == QUANTITY_RATE;
+    const struct quantity_row *quantity = &quantities[criterion->quantity];
     double limit = rdma ? criterion->limit_rdma : criterion->limit;
-    bool measured = criterion->quantity == QUANTITY_COUNT ? actual >= 0 : actual > 0;
+    bool measured = quantity->has_zero ? actual >= 0 : actual > 0;
     memset(check, 0, sizeof(*check));
     snprintf(check->id, sizeof(check->id), "%s", criterion->id);
-    snprintf(check->operator_text, sizeof(check->operator_text), "%s", relative ? ">=" : "<=");
-    snprintf(check->unit, sizeof(check->unit), "%s", units[criterion->quantity]);
+    snprintf(check->operator_text, sizeof(check->operator_text), "%s", quantity->operator_text);
+    snprintf(check->unit, sizeof(check->unit), "%s",
+             criterion->unit ? criterion->unit : quantity->unit);
     snprintf(check->source, sizeof(check->source), "%s", criterion->source);
     check->actual = measured ? actual : 0;
-    check->required = relative ? limit * reference : limit;
-    if (!measured || (relative && !(reference > 0))) {
+    check->required = quantity->is_relative ? limit * reference : limit;
+    if (!measured || (quantity->is_relative && !(reference > 0))) {
         check->status = measured ? CB_CHECK_NO_REFERENCE : CB_CHECK_NOT_TESTED;
         snprintf(check->summary, sizeof(check->summary), "%s", note ? note : "");
         return;
     }
-    check->status = holds(criterion, actual, check->required) ? CB_CHECK_MET : criterion->failed;
+    check->status = status_of(criterion, actual, check->required, reference);
     summarise(criterion, actual, reference, limit, note, check);
     if (check->status != CB_CHECK_MET)
         snprintf(check->remedy, sizeof(check->remedy), "%s", criterion->remedy);

@@ -40,7 +40,10 @@ static const char *format_value(char out[CB_UNIT_TEXT], double value, const char
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (value > 0 && strcmp(unit, units[i].unit) == 0)
             return units[i].format(out, value);
-    snprintf(out, CB_UNIT_TEXT, "%.6g %.15s", value, unit);
+    size_t length = strnlen(unit, 15);
+    bool is_plural = length > 1 && unit[length - 1] == 's';
+    snprintf(out, CB_UNIT_TEXT, "%.6g %.*s", value, (int)(length - (is_plural && value == 1)),
+             unit);
     return out;
 }
 

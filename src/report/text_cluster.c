@@ -324,6 +324,30 @@ static void add_ranks(struct cb_page *page)
     free(numbers);
 }
 
+/* What the library says it used; how many ranks said so only where not all did. */
+static void add_used(struct cb_page *page)
+{
+    static const char *const kinds[] = {"way",    "network",   "interfaces",
+                                        "plugin", "algorithm", "feature"};
+    const struct cb_result *result = page->result;
+    struct cb_strbuf text = {0};
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+        for (size_t i = 0; i < result->transport_used.count; i++) {
+            const struct cb_transport_use *use = &result->transport_used.items[i];
+            if (strcmp(use->kind, kinds[k]) != 0)
+                continue;
+            cb_strbuf_addf(&text, "%s%s%s%s", text.length_bytes ? ", " : "",
+                           k == 0 || k == 4 ? "" : kinds[k], k == 0 || k == 4 ? "" : " ",
+                           use->name);
+            if (use->ranks < result->rank_count)
+                cb_strbuf_addf(&text, " (%d ranks)", use->ranks);
+        }
+    if (text.length_bytes)
+        cb_page_field(page, "transport", "%s", cb_strbuf_get(&text));
+    page->out->failed |= text.failed;
+    cb_strbuf_fini(&text);
+}
+
 void cb_page_add_cluster(struct cb_page *page)
 {
     if (page->result->nodes.count == 0)
@@ -332,4 +356,5 @@ void cb_page_add_cluster(struct cb_page *page)
     add_nodes(page);
     add_nics(page);
     add_ranks(page);
+    add_used(page);
 }

@@ -156,9 +156,12 @@ static void add_title(struct cb_page *page, const group_list *groups)
         snprintf(threads, sizeof(threads), "%d", threads_most);
     else
         snprintf(threads, sizeof(threads), "%d-%d", threads_least, threads_most);
-    cb_page_section(page, "KERNELS",
-                    "per rank, %s thread%s, all ranks at once: median and worst of %zu", threads,
-                    threads_most == 1 ? "" : "s", most);
+    if (threads_most <= 0)
+        cb_page_section(page, "KERNELS", "per GPU, all at once: median and worst of %zu", most);
+    else
+        cb_page_section(page, "KERNELS",
+                        "per rank, %s thread%s, all ranks at once: median and worst of %zu",
+                        threads, threads_most == 1 ? "" : "s", most);
 }
 
 struct oddity {

@@ -290,6 +290,24 @@ static int read_ranks(struct reader *r, const struct cb_json_place *place, const
     return 0;
 }
 
+static int read_gpus(struct reader *r, const struct cb_json_place *place, const json_t *array,
+                     const struct cb_topo_host *node)
+{
+    if (!json_is_array(array))
+        return fail_type(r, place, "an array", array);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        struct cb_json_place item = {.parent = place, .index = i};
+        struct cb_gpu *gpu = cb_vec_add(&r->result->gpus);
+        if (!gpu)
+            return cb_fail(r->source.err, CB_E_MEMORY, "no memory for the GPUs");
+        gpu->node = (int)(node - r->result->nodes.items);
+        int rc = read_object(r, &item, json_array_get(array, i), &cb_json_gpu_shape, gpu);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
 static int read_scalar(const struct reader *r, const struct cb_json_place *place,
                        const json_t *value, const struct cb_json_field *field, char *at)
 {
@@ -347,6 +365,8 @@ static int read_value(struct reader *r, const struct cb_json_place *place, json_
         return read_settings(r, place, value, at);
     case CB_JSON_RANKS:
         return read_ranks(r, place, value, (const void *)row);
+    case CB_JSON_GPUS:
+        return read_gpus(r, place, value, (const void *)row);
     default:
         return read_scalar(r, place, value, field, at);
     }

@@ -3,15 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- names ---- */
+#include "result/json_fields.h"
 
-#define NAMES(object, what, count)                                                                 \
-    static const char *object##_name(int value)                                                    \
-    {                                                                                              \
-        return cb_##object##_name((enum cb_##object)value);                                        \
-    }                                                                                              \
-    static const struct cb_json_names object##_names = {what, count, object##_name,                \
-                                                        cb_##object##_parse}
+/* ---- names ---- */
 
 NAMES(op, "op", CB_OP_COUNT);
 NAMES(scope, "scope", CB_SCOPE_COUNT);
@@ -178,72 +172,6 @@ static const char *formula_compute_source(const void *row)
 }
 
 /* ---- the tables ---- */
-
-#define MEMBER(object, member) ((struct cb_##object *)0)->member
-#define KIND_OF(object, member)                                                                    \
-    _Generic(MEMBER(object, member),                                                               \
-        _Bool: CB_JSON_BOOL,                                                                       \
-        int: CB_JSON_INT,                                                                          \
-        uint64_t: CB_JSON_UINT64,                                                                  \
-        double: CB_JSON_REAL,                                                                      \
-        char *: CB_JSON_TEXT)
-
-#define AT(object, member)                                                                         \
-    .offset = offsetof(struct cb_##object, member), .size_bytes = sizeof(MEMBER(object, member))
-
-/* A plain member, whose kind follows from its type; null under a condition; by name. */
-#define FIELD(object, member, name, how)                                                           \
-    {                                                                                              \
-        .key = name, .kind = KIND_OF(object, member), .rules = (how), AT(object, member)           \
-    }
-#define FIELD_UNLESS(object, member, name, how, condition)                                         \
-    {                                                                                              \
-        .key = name, .kind = KIND_OF(object, member), .rules = (how), AT(object, member),          \
-        .is_absent = (condition)                                                                   \
-    }
-#define NAMED(object, member, name, how, table)                                                    \
-    {                                                                                              \
-        .key = name, .kind = CB_JSON_ENUM, .rules = (how), AT(object, member), .names = &(table)   \
-    }
-#define NAMED_UNLESS(object, member, name, how, table, condition)                                  \
-    {                                                                                              \
-        .key = name, .kind = CB_JSON_ENUM, .rules = (how), AT(object, member), .names = &(table),  \
-        .is_absent = (condition)                                                                   \
-    }
-#define ROWS(object, member, name, how, row_shape)                                                 \
-    {                                                                                              \
-        .key = name, .kind = CB_JSON_ROWS, .rules = (how), AT(object, member),                     \
-        .shape = &(row_shape)                                                                      \
-    }
-#define SETTINGS(object, member, name)                                                             \
-    {                                                                                              \
-        .key = name, .kind = CB_JSON_SETTINGS, AT(object, member)                                  \
-    }
-/* Keys that only group fields of the same struct. */
-#define GROUP(name, how, group_shape)                                                              \
-    {                                                                                              \
-        .key = name, .kind = CB_JSON_OBJECT, .rules = (how), .shape = &(group_shape)               \
-    }
-#define DERIVED(name, function)                                                                    \
-    {                                                                                              \
-        .key = name, .kind = CB_JSON_DERIVED, .derive = (function)                                 \
-    }
-
-#define SHAPE(table, object, single)                                                               \
-    {                                                                                              \
-        .fields = (table), .field_count = sizeof(table) / sizeof((table)[0]),                      \
-        .size_bytes = sizeof(struct cb_##object), .one_line = (single)                             \
-    }
-#define SHAPE_THAT_MAY_LACK(table, object, single, function)                                       \
-    {                                                                                              \
-        .fields = (table), .field_count = sizeof(table) / sizeof((table)[0]),                      \
-        .size_bytes = sizeof(struct cb_##object), .one_line = (single), .lacks = (function)        \
-    }
-
-#define ALWAYS CB_JSON_REQUIRED
-#define ZERO CB_JSON_ZERO_NULL
-#define NEGATIVE CB_JSON_NEGATIVE_NULL
-#define OMIT CB_JSON_OMIT
 
 static const struct cb_json_field time_fields[] = {
     FIELD(time_stats, median_s, "median", ALWAYS | ZERO),
@@ -418,6 +346,7 @@ static const struct cb_json_field node_fields[] = {
     FIELD(topo_host, name, "host", ALWAYS),
     {.key = "ranks", .kind = CB_JSON_RANKS, .rules = ALWAYS},
     GROUP("cpu", 0, cpu_shape),
+    {.key = "gpus", .kind = CB_JSON_GPUS},
     FIELD(topo_host, nics_found, "nics_found", 0),
     {.key = "nics",
      .kind = CB_JSON_LIST,
@@ -430,13 +359,34 @@ static const struct cb_json_shape node_shape = SHAPE(node_fields, topo_host, fal
 
 static const struct cb_json_field cluster_fields[] = {
     ROWS(result, nodes, "nodes", ALWAYS, node_shape),
+    FIELD(result, gpu_reason, "gpus_unknown", ZERO | OMIT),
 };
 static const struct cb_json_shape cluster_shape = SHAPE(cluster_fields, result, false);
+
+static const struct cb_json_field use_fields[] = {
+    FIELD(transport_use, kind, "kind", ALWAYS),
+    FIELD(transport_use, name, "name", ALWAYS),
+    FIELD(transport_use, ranks, "ranks", 0),
+    FIELD(transport_use, connections, "connections", ZERO | OMIT),
+};
+static const struct cb_json_shape use_shape = SHAPE(use_fields, transport_use, true);
+
+static bool use_is_unknown(const void *row)
+{
+    return ((const struct cb_result *)row)->transport_used.count == 0;
+}
 
 static const struct cb_json_field transport_fields[] = {
     FIELD(result, transport, "name", ZERO),
     FIELD(result, transport_library, "library", ZERO),
     FIELD(result, transport_version, "version", ZERO),
+    FIELD(result, transport_path, "path", ZERO),
+    {.key = "used",
+     .kind = CB_JSON_ROWS,
+     .rules = OMIT,
+     AT(result, transport_used),
+     .shape = &use_shape,
+     .is_absent = use_is_unknown},
     FIELD(result, simulated, "simulated", 0),
 };
 static const struct cb_json_shape transport_shape = SHAPE(transport_fields, result, false);
@@ -471,6 +421,8 @@ static const struct cb_json_field result_fields[] = {
     ROWS(result, collectives, "collectives", ALWAYS, collective_shape),
     ROWS(result, pairs, "pairs", 0, pair_shape),
     ROWS(result, kernels, "kernels", 0, kernel_shape),
+    ROWS(result, burns, "burn", 0, cb_json_burn_shape),
+    ROWS(result, burn_samples, "burn_series", 0, cb_json_burn_sample_shape),
     ROWS(result, checks, "checks", 0, check_shape),
     GROUP("verdict", 0, verdict_shape),
     ROWS(result, warnings, "warnings", 0, message_shape),

@@ -20,6 +20,7 @@ enum cb_json_kind {
     CB_JSON_LIST,     /* array inside the struct with its count beside it */
     CB_JSON_SETTINGS, /* CB_VEC(struct cb_setting) as an object, name to value */
     CB_JSON_RANKS,    /* the ranks of one node, which a result keeps in one list of all */
+    CB_JSON_GPUS,     /* the same for its GPUs */
     CB_JSON_DERIVED,  /* a number computed for people; never read back */
     CB_JSON_DERIVED_TEXT,
 };
@@ -68,10 +69,14 @@ struct cb_json_shape {
 };
 
 /* Everything but "schema" and "version", over struct cb_result. */
-#define CB_JSON_RESULT_FIELDS 10
+#define CB_JSON_RESULT_FIELDS 12
 extern const struct cb_json_shape cb_json_result_shape;
-/* One rank, inside its node. */
+/* One rank and one GPU, inside their node. */
 extern const struct cb_json_shape cb_json_rank_shape;
+extern const struct cb_json_shape cb_json_gpu_shape;
+/* A burn and a point of its series. */
+extern const struct cb_json_shape cb_json_burn_shape;
+extern const struct cb_json_shape cb_json_burn_sample_shape;
 
 /* CB_VEC of any type: every one has this layout. Copied in and out, never aliased. */
 struct cb_json_vec {

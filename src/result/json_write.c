@@ -16,7 +16,7 @@
 struct writer {
     const struct cb_result *result;
     const struct cb_rank **ranks; /* by node, then rank */
-    size_t next_rank;
+    size_t next_rank, next_gpu;
     struct cb_strbuf text;
     int depth;
     int single_depth; /* above 0: inside something that takes one line */
@@ -181,6 +181,23 @@ static void put_ranks(struct writer *w, const struct cb_topo_host *node)
     close_bracket(w, "]");
 }
 
+/* A result keeps its GPUs by node. */
+static void put_gpus(struct writer *w, const struct cb_topo_host *node)
+{
+    int index = (int)(node - w->result->nodes.items);
+    size_t count = w->result->gpus.count;
+    const struct cb_gpu *gpus = w->result->gpus.items;
+
+    open_bracket(w, "[", false);
+    while (w->next_gpu < count && gpus[w->next_gpu].node < index)
+        w->next_gpu++;
+    for (; w->next_gpu < count && gpus[w->next_gpu].node == index; w->next_gpu++) {
+        separate(w);
+        put_object(w, &cb_json_gpu_shape, &gpus[w->next_gpu]);
+    }
+    close_bracket(w, "]");
+}
+
 static void put_vec(struct writer *w, const struct cb_json_field *field, const char *at)
 {
     struct cb_json_vec vec;
@@ -282,6 +299,9 @@ static void put_value(struct writer *w, const struct cb_json_field *field, const
         break;
     case CB_JSON_RANKS:
         put_ranks(w, row);
+        break;
+    case CB_JSON_GPUS:
+        put_gpus(w, row);
         break;
     case CB_JSON_DERIVED:
         put_real(w, field->derive(row));

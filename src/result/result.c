@@ -41,6 +41,10 @@ void cb_result_fini(struct cb_result *result)
     cb_vec_fini(&result->collectives);
     cb_vec_fini(&result->pairs);
     cb_vec_fini(&result->kernels);
+    cb_vec_fini(&result->gpus);
+    cb_vec_fini(&result->transport_used);
+    cb_vec_fini(&result->burns);
+    cb_vec_fini(&result->burn_samples);
     cb_vec_fini(&result->checks);
     cb_vec_fini(&result->workloads);
     cb_vec_fini(&result->warnings);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/provenance.h"
 #include "base/vec.h"
+#include "gpu/gpu.h"
 #include "model/collective.h"
 #include "model/criteria.h"
 #include "model/formula.h"
@@ -102,6 +103,50 @@ struct cb_kernel_row {
     char reason[CB_TEXT];
 };
 
+/* A burn of one rank's GPU: GEMM back to back, verified, with a look at the card many times a
+ * second. Whatever the card does not tell is negative. What is said of samples is said of those
+ * after the warm-up, the first tenth of the time but at most two minutes. */
+struct cb_burn_row {
+    int rank;
+    enum cb_dtype dtype;
+    char variant[32];
+    double planned_s, elapsed_s;
+    uint64_t operations;
+    double flops_per_s;                         /* median of the spans between two checks */
+    double first_flops_per_s, last_flops_per_s; /* median of the first and last fifth of them */
+    int checks;                                 /* how often the product was verified */
+    uint64_t wrong;                             /* elements that were wrong, over all checks */
+    int samples;
+    double sm_clock_p5_hz, sm_clock_median_hz, sm_clock_p95_hz;
+    double memory_clock_median_hz;
+    double power_median_w;                  /* of the moving average over ten seconds, */
+    double power_lowest_w, power_highest_w; /* as these two */
+    double temperature_highest_celsius;
+    double utilization_median;             /* share */
+    int throttle;                          /* every cb_throttle bit that was seen */
+    double throttled_share;                /* of the samples with a bit of CB_THROTTLE_FAULTS */
+    double ecc_corrected, ecc_uncorrected; /* during the burn */
+    int pcie_generation, pcie_width;       /* the best that was seen */
+    bool lost;                             /* the card stopped answering */
+    enum cb_status status;
+    char reason[CB_TEXT]; /* of the status, or why there are no samples */
+};
+
+/* One point of a burn's series: the mean of the looks it stands for. */
+struct cb_burn_sample {
+    int rank;
+    double flops_per_s; /* 0 while nothing was known yet */
+    struct cb_gpu_sample gpu;
+};
+
+/* Something that the transport's library says it used. */
+struct cb_transport_use {
+    char kind[16]; /* "way", "network", "interfaces", "plugin", "algorithm", "feature" */
+    char name[CB_TEXT];
+    int ranks;       /* that said so */
+    int connections; /* of a way or an algorithm: channels over all ranks; 0: not counted */
+};
+
 struct cb_message { /* a warning: what is odd, and what to do about it */
     char code[CB_NAME];
     char text[CB_TEXT];
@@ -122,15 +167,22 @@ struct cb_result {
 
     CB_VEC(struct cb_topo_host) nodes;
     CB_VEC(struct cb_rank) ranks;
+    CB_VEC(struct cb_gpu) gpus; /* by node */
+    char gpu_reason[CB_TEXT];   /* why gpus is empty, or lacks a node's; empty when it is not known
+                                   that there should be any */
 
     char transport[CB_NAME];
     char transport_library[CB_TEXT];
     char transport_version[CB_NAME];
+    char transport_path[CB_TEXT]; /* file of the library, where it was chosen at run time */
+    CB_VEC(struct cb_transport_use) transport_used; /* empty: not known */
     bool simulated;
 
     CB_VEC(struct cb_collective_row) collectives;
     CB_VEC(struct cb_pair_row) pairs;
     CB_VEC(struct cb_kernel_row) kernels;
+    CB_VEC(struct cb_burn_row) burns;
+    CB_VEC(struct cb_burn_sample) burn_samples; /* by rank, then time */
     CB_VEC(struct cb_check) checks;
     struct cb_formula formula;           /* the headline */
     CB_VEC(struct cb_formula) workloads; /* the standard table, when no workload was given */

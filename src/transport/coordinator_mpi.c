@@ -215,21 +215,26 @@ int cb_group_gather(struct cb_group *group, const void *mine, size_t size_bytes,
 
 int cb_group_agree(struct cb_group *group, int code, struct cb_error *err)
 {
-    int lowest = code == CB_OK ? INT_MAX : group->rank;
+    /* A rank that only waited in vain for another comes after all that know more. */
+    int place = group->rank + (code != CB_OK && err->follows ? group->size : 0);
+    int lowest = code == CB_OK ? INT_MAX : place;
     int mpi_code = MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, group->comm);
     if (mpi_code != MPI_SUCCESS)
         return cb_mpi_check(mpi_code, "MPI_Allreduce", err);
     if (lowest == INT_MAX)
         return CB_OK;
     struct cb_error first = *err;
-    bool is_agreed = first.rank >= 0; /* by a smaller group, which knew who it was */
-    if (lowest == group->rank && !is_agreed) {
+    if (code != CB_OK && lowest == place) {
         first.code = code;
-        MPI_Comm_rank(MPI_COMM_WORLD, &first.rank);
-        gethostname(first.host, sizeof(first.host) - 1);
+        /* A smaller group may have agreed before, and then it is known whose error this is. */
+        if (!first.host[0]) {
+            MPI_Comm_rank(MPI_COMM_WORLD, &first.rank);
+            gethostname(first.host, sizeof(first.host) - 1);
+        }
     }
-    int rc = cb_mpi_check(MPI_Bcast(&first, sizeof(first), MPI_BYTE, lowest, group->comm),
-                          "MPI_Bcast", err);
+    int rc =
+        cb_mpi_check(MPI_Bcast(&first, sizeof(first), MPI_BYTE, lowest % group->size, group->comm),
+                     "MPI_Bcast", err);
     if (rc)
         return rc;
     *err = first;

@@ -28,7 +28,8 @@ struct cb_transport {
     MPI_Op op;
 };
 
-/* MPI has no 16-bit floating point; such elements can be moved as bits but not combined. */
+/* MPI has no floating point of 16 or 8 bits; such elements can be moved as bits but not combined.
+ */
 static bool find_type(enum cb_dtype dtype, MPI_Datatype *type)
 {
     switch (dtype) {
@@ -41,6 +42,13 @@ static bool find_type(enum cb_dtype dtype, MPI_Datatype *type)
     case CB_DTYPE_INT32:
         *type = MPI_INT32_T;
         return true;
+    case CB_DTYPE_FLOAT8_E4M3:
+    case CB_DTYPE_FLOAT8_E5M2:
+        *type = MPI_UINT8_T;
+        return false;
+    case CB_DTYPE_TF32:
+        *type = MPI_UINT32_T;
+        return false;
     case CB_DTYPE_FLOAT16:
     case CB_DTYPE_BFLOAT16:
     case CB_DTYPE_COUNT:
@@ -50,8 +58,9 @@ static bool find_type(enum cb_dtype dtype, MPI_Datatype *type)
     return false;
 }
 
-static void mpi_probe(struct cb_transport_probe *out)
+static void mpi_probe(const struct cb_transport_config *config, struct cb_transport_probe *out)
 {
+    (void)config;
     memset(out, 0, sizeof(*out));
     out->available = true;
     char full[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -100,9 +109,10 @@ no_memory:
     return CB_E_MEMORY;
 }
 
-static int mpi_open(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
-                    struct cb_error *err)
+static int mpi_open(const struct cb_transport_config *config, struct cb_group *group,
+                    uint64_t max_bytes, struct cb_transport **out, struct cb_error *err)
 {
+    (void)config;
     struct cb_transport *t = NULL;
     int rc = allocate(group, max_bytes, &t, err);
     rc = cb_group_agree(group, rc, err);

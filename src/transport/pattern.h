@@ -21,7 +21,8 @@ uint64_t cb_pattern_check_moved(const void *data, size_t count, size_t element_b
 
 /* Fills count elements for data that are combined over ranks: whole numbers that fill the mantissa
  * as far as the sum over that many ranks stays exact in the type, whatever the order of the
- * additions. dtype is float32, float64 or int32. */
+ * additions. dtype is any but tf32; base/pattern_math.h
+ * has the arithmetic. */
 void cb_pattern_fill_reduced(void *data, size_t count, enum cb_dtype dtype, uint64_t seed,
                              int owner, int ranks, uint64_t first);
 

@@ -1,9 +1,17 @@
 #include <string.h>
 
 #include "transport/mpi_transport.h"
+#ifdef COMMBOUND_CUDA
+#include "transport/nccl_transport.h"
+#endif
 #include "transport/transport.h"
 
-static const struct cb_transport_ops *const transports[] = {&cb_transport_mpi};
+static const struct cb_transport_ops *const transports[] = {
+#ifdef COMMBOUND_CUDA
+    &cb_transport_nccl,
+#endif
+    &cb_transport_mpi,
+};
 
 const struct cb_transport_ops *const *cb_transport_list(size_t *count)
 {

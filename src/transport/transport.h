@@ -27,10 +27,25 @@ struct cb_step {
     bool in_place;
 };
 
+struct cb_device;   /* gpu/device.h */
+struct cb_nccl_log; /* transport/nccl_log.h */
+
+/* How to measure; the same on every rank but for the device. Borrowed until close. */
+struct cb_transport_config {
+    const struct cb_device *device; /* of this rank; NULL: on host memory */
+    const char *nccl_path;          /* the library to load; NULL: none was looked for */
+    struct cb_nccl_log *nccl_log;   /* loses its name once NCCL has opened it; may be NULL */
+    double time_limit_s;            /* of one operation that hangs; 0: none */
+    bool graph;                     /* time captured CUDA graphs instead of single launches */
+    bool registers;                 /* register the buffers with the library */
+};
+
 struct cb_transport_probe {
     bool available;
+    bool simulated;
     char library[128];
     char version[64];
+    char path[512];   /* of a library that was opened; empty when it is linked */
     char reason[256]; /* why not available */
 };
 
@@ -39,13 +54,17 @@ struct cb_transport; /* opened on one group, owned by whoever opened it */
 struct cb_transport_ops {
     const char *name; /* "mpi", "nccl" */
 
+    /* run's time starts when every rank is there, however far apart the ranks left the barrier
+     * before it. */
+    bool is_aligned;
+
     /* Says whether the transport works here; cannot fail and starts nothing. */
-    void (*probe)(struct cb_transport_probe *out);
+    void (*probe)(const struct cb_transport_config *config, struct cb_transport_probe *out);
 
     /* Opens it on a group, with room for messages of max_bytes. Collective over the group. On error
      * no rank keeps anything and *out is untouched. */
-    int (*open)(struct cb_group *group, uint64_t max_bytes, struct cb_transport **out,
-                struct cb_error *err);
+    int (*open)(const struct cb_transport_config *config, struct cb_group *group,
+                uint64_t max_bytes, struct cb_transport **out, struct cb_error *err);
 
     /* Whether the step can be done; the same answer on every rank. reason says why not. */
     bool (*supports)(const struct cb_transport *transport, const struct cb_step *step, char *reason,
@@ -55,8 +74,8 @@ struct cb_transport_ops {
     int (*prepare)(struct cb_transport *transport, const struct cb_step *step,
                    struct cb_error *err);
 
-    /* Operations back to back; *elapsed_s is this rank's wall time for all of them. Collective. No
-     * barrier inside. */
+    /* Operations back to back; *elapsed_s is this rank's time for all of them, on its host's clock
+     * or its GPU's. Collective. No barrier inside. */
     int (*run)(struct cb_transport *transport, int operations, double *elapsed_s,
                struct cb_error *err);
 

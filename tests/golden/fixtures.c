@@ -442,6 +442,180 @@ void cb_fixture_many_nodes(struct cb_result *result)
     cb_fixture_cluster(16, 8, result);
 }
 
+/* ---- GPUs ---- */
+
+enum { GPUS_PER_NODE = 8, SLOW_RANK = 13 };
+
+/* Multiply-adds of an A100 per clock, twice: 2 x 108 multiprocessors x 1024. */
+static const double a100_flops_per_clock = 2.0 * 108 * 1024;
+static const double gemm_share_of_peak = 0.85;
+
+/* What follows from one card's power limit: its clock, and from that its rate. */
+static double clock_of(int rank)
+{
+    return rank == SLOW_RANK ? 1290e6 : 1395e6 - 1e6 * (rank % 5);
+}
+
+static double bfloat16_rate(int rank)
+{
+    return gemm_share_of_peak * a100_flops_per_clock * clock_of(rank);
+}
+
+static void add_gpu(struct cb_result *result, int node, int index)
+{
+    struct cb_gpu *gpu = ADD(&result->gpus);
+    int rank = node * GPUS_PER_NODE + index;
+    *gpu = (struct cb_gpu){
+        .node = node,
+        .rank = rank,
+        .index = index,
+        .answered = true,
+        .cuda_version = 13000,
+        .pci_device_id = 0x20b2,
+        .pci_vendor_id = 0x10de,
+        .subsystem_id = 0x147f,
+        .subsystem_vendor_id = 0x10de,
+        .sm_count = 108,
+        .compute_capability = 80,
+        .memory_bytes = 85899345920,
+        .sm_clock_limit_hz = 1410e6,
+        .memory_clock_limit_hz = 1593e6,
+        .power_limit_w = rank == SLOW_RANK ? 330 : 400,
+        .power_limit_default_w = 400,
+        .ecc = 1,
+        .pcie_generation_limit = 4,
+        .pcie_width_limit = 16,
+        .nvlinks = 12,
+        .idle_memory_bytes = 4 << 20,
+        .idle_power_w = 61 + index,
+        .idle_temperature_celsius = 29 + index % 4,
+        .idle_sm_clock_hz = 210e6,
+    };
+    SET(gpu->name, "NVIDIA A100-SXM4-80GB");
+    SET(gpu->driver, "580.65.06");
+    snprintf(gpu->uuid, sizeof(gpu->uuid), "GPU-51600000-0000-0000-0000-%012d", rank);
+    snprintf(gpu->bus_id, sizeof(gpu->bus_id), "0000:%02x:00.0", 7 + 8 * index);
+}
+
+static const struct gpu_kernel {
+    const char *name;
+    enum cb_dtype dtype;
+    const char *variant;
+    double flops_per_s_per_hz; /* of a clock */
+    double bytes_per_s;
+} gpu_kernels[] = {
+    {"gemm", CB_DTYPE_FLOAT64, "cuBLASLt 13.0, n=4096", 13600, 0},
+    {"gemm", CB_DTYPE_TF32, "cuBLASLt 13.0, n=8192", 91500, 0},
+    {"gemm", CB_DTYPE_BFLOAT16, "cuBLASLt 13.0, n=8192", 0.85 * 2 * 108 * 1024, 0},
+    {"read", CB_DTYPE_FLOAT64, "float4", 0, 1846e9},
+    {"write", CB_DTYPE_FLOAT64, "float4", 0, 1882e9},
+    {"copy", CB_DTYPE_FLOAT64, "float4", 0, 1741e9},
+    {"triad", CB_DTYPE_FLOAT64, "float4", 0, 1759e9},
+};
+
+static void add_gpu_kernels(struct cb_result *result)
+{
+    for (size_t k = 0; k < sizeof(gpu_kernels) / sizeof(gpu_kernels[0]); k++)
+        for (int rank = 0; rank < result->rank_count; rank++) {
+            struct cb_kernel_row *row = ADD(&result->kernels);
+            row->rank = rank;
+            SET(row->kernel, gpu_kernels[k].name);
+            row->dtype = gpu_kernels[k].dtype;
+            SET(row->variant, gpu_kernels[k].variant);
+            row->size_bytes = 1ull << 32;
+            row->samples = 12;
+            row->flops_per_s = gpu_kernels[k].flops_per_s_per_hz * clock_of(rank);
+            row->bytes_per_s = gpu_kernels[k].bytes_per_s * (1 - 0.0002 * rank);
+            row->ci95_relative = 0.002;
+        }
+}
+
+static void add_burn(struct cb_result *result, int rank)
+{
+    enum { POINTS = 6 };
+    const double elapsed_s = 60.2;
+    double clock_hz = clock_of(rank), limit_w = rank == SLOW_RANK ? 330 : 400;
+    struct cb_burn_row *burn = ADD(&result->burns);
+    *burn = (struct cb_burn_row){
+        .rank = rank,
+        .dtype = CB_DTYPE_BFLOAT16,
+        .planned_s = 60,
+        .elapsed_s = elapsed_s,
+        .operations = (uint64_t)(elapsed_s * bfloat16_rate(rank) / (2 * pow(8192, 3))),
+        .flops_per_s = bfloat16_rate(rank),
+        .first_flops_per_s = bfloat16_rate(rank) * 1.002,
+        .last_flops_per_s = bfloat16_rate(rank) * (0.998 - 0.0003 * rank),
+        .checks = 12,
+        .samples = 541,
+        .sm_clock_p5_hz = clock_hz - 9e6,
+        .sm_clock_median_hz = clock_hz,
+        .sm_clock_p95_hz = clock_hz + 6e6,
+        .memory_clock_median_hz = 1593e6,
+        .power_median_w = limit_w - 4,
+        .power_lowest_w = limit_w - 9,
+        .power_highest_w = limit_w - 1,
+        .temperature_highest_celsius = 58 + rank % 8,
+        .utilization_median = 1,
+        .throttle = CB_THROTTLE_POWER_CAP,
+        .pcie_generation = 4,
+        .pcie_width = 16,
+    };
+    SET(burn->variant, "cuBLASLt 13.0, n=8192");
+    for (int i = 1; i <= POINTS; i++) {
+        struct cb_burn_sample *point = ADD(&result->burn_samples);
+        point->rank = rank;
+        point->flops_per_s = bfloat16_rate(rank);
+        point->gpu = (struct cb_gpu_sample){.time_s = elapsed_s * i / POINTS,
+                                            .sm_clock_hz = clock_hz,
+                                            .memory_clock_hz = 1593e6,
+                                            .power_w = limit_w - 4,
+                                            .temperature_celsius = 48 + 1.5 * i + rank % 8,
+                                            .utilization = 1,
+                                            .pcie_generation = 4,
+                                            .pcie_width = 16,
+                                            .throttle = CB_THROTTLE_POWER_CAP};
+    }
+}
+
+static const struct link nvlink = {6.1e-6, 231.5e9};
+static const struct link hdr_link = {5.4e-6, 23.6e9};
+static const struct link hdr_world = {9.8e-6, 186.2e9};
+
+void cb_fixture_gpu_cluster(struct cb_result *result)
+{
+    start(result);
+    result->simulated = true;
+    SET(result->transport, "nccl");
+    SET(result->transport_library, "NCCL (simulated)");
+    SET(result->transport_version, "2.28.9");
+    SET(result->transport_path, "/opt/simulated/lib/libnccl.so.2");
+    SET(result->finished_at, "2026-12-01T10:15:12Z");
+    for (int node = 0; node < 2; node++) {
+        struct cb_topo_host *host = add_host(result, node ? "dgx2" : "dgx1", 2, 128, 2048);
+        for (int i = 0; i < GPUS_PER_NODE; i++) {
+            char name[16];
+            snprintf(name, sizeof(name), "mlx5_%d:1", i);
+            struct cb_topo_nic port = nic(name, "InfiniBand", "mlx5_core", 25e9, 25e9);
+            port.used = true;
+            port.mtu_bytes = 4096;
+            add_nic(host, port);
+        }
+        for (int i = 0; i < GPUS_PER_NODE; i++)
+            add_gpu(result, node, i);
+    }
+    add_ranks(result, GPUS_PER_NODE, 16);
+    add_pair(result, 0, 1, 3.4e-6, 23.9e9);
+    add_pair(result, 1, 0, 3.4e-6, 23.8e9);
+    add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_INTRA_NODE, GPUS_PER_NODE, nvlink);
+    add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_INTER_NODE, 2, hdr_link);
+    add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_WORLD, result->rank_count, hdr_world);
+    add_gpu_kernels(result);
+    for (int rank = 0; rank < result->rank_count; rank++)
+        add_burn(result, rank);
+    judge(result, (struct cb_workload){
+                      .parameters = 7e9, .communications = 1000, .tokens_per_step = 16384});
+}
+
 const struct cb_fixture *cb_fixtures(size_t *count)
 {
     static const struct cb_fixture fixtures[] = {
@@ -450,6 +624,7 @@ const struct cb_fixture *cb_fixtures(size_t *count)
         {"undecided", cb_fixture_undecided},     {"paper", cb_fixture_paper},
         {"impossible", cb_fixture_impossible},   {"nasty", cb_fixture_nasty},
         {"one_rank", cb_fixture_one_rank},       {"many_nodes", cb_fixture_many_nodes},
+        {"gpu_cluster", cb_fixture_gpu_cluster},
     };
     *count = sizeof(fixtures) / sizeof(fixtures[0]);
     return fixtures;

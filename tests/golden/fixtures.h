@@ -34,7 +34,11 @@ void cb_fixture_one_rank(struct cb_result *result);
 /* Sixteen nodes of eight ranks on 100 Gbit/s RoCE. */
 void cb_fixture_many_nodes(struct cb_result *result);
 
-/* The same with any number of nodes and ranks per node, six kernel rows per rank. */
+/* Two simulated nodes of eight A100s: NVLink inside, InfiniBand between, a short burn, and one card
+ * whose power limit was lowered. */
+void cb_fixture_gpu_cluster(struct cb_result *result);
+
+/* As many_nodes, with any number of nodes and ranks per node, six kernel rows per rank. */
 void cb_fixture_cluster(int nodes, int ranks_per_node, struct cb_result *result);
 
 /* All that have golden files; *count of them. */

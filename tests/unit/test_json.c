@@ -194,6 +194,44 @@ static void fill_message(struct cb_message *message, int *seed)
     FILL_TEXT(message->hint);
 }
 
+/* The structs of many plain numbers, by the walk over their tables. */
+static void fill_by_shape(const struct cb_json_shape *shape, char *row, int *seed)
+{
+    for (size_t i = 0; i < shape->field_count; i++) {
+        const struct cb_json_field *field = &shape->fields[i];
+        char *at = row + field->offset;
+        if (field->kind == CB_JSON_OBJECT)
+            fill_by_shape(field->shape, at, seed);
+        else if (field->kind == CB_JSON_BOOL)
+            *(bool *)at = next_int(seed) % 2;
+        else if (field->kind == CB_JSON_INT)
+            *(int *)at = next_int(seed);
+        else if (field->kind == CB_JSON_UINT64)
+            *(uint64_t *)at = (uint64_t)next_int(seed);
+        else if (field->kind == CB_JSON_REAL)
+            *(double *)at = next_real(seed);
+        else if (field->kind == CB_JSON_TEXT)
+            fill_text(at, field->size_bytes, field->key, next_int(seed));
+    }
+}
+
+static void fill_gpu(struct cb_gpu *gpu, int *seed)
+{
+    fill_by_shape(&cb_json_gpu_shape, (char *)gpu, seed);
+}
+
+static void fill_burn(struct cb_burn_row *burn, int *seed)
+{
+    fill_by_shape(&cb_json_burn_shape, (char *)burn, seed);
+    burn->dtype = CB_DTYPE_BFLOAT16;
+    burn->status = CB_STATUS_NOISY;
+}
+
+static void fill_burn_sample(struct cb_burn_sample *sample, int *seed)
+{
+    fill_by_shape(&cb_json_burn_sample_shape, (char *)sample, seed);
+}
+
 /* A row that was added, which had memory. */
 static void *added(void *row)
 {
@@ -218,6 +256,8 @@ static void fill_head(struct cb_result *result, int *seed)
     FILL_TEXT(result->transport);
     FILL_TEXT(result->transport_library);
     FILL_TEXT(result->transport_version);
+    FILL_TEXT(result->transport_path);
+    FILL_TEXT(result->gpu_reason);
     result->simulated = true;
 }
 
@@ -234,6 +274,11 @@ static void fill_result(struct cb_result *result, int *seed)
         result->ranks.items[i].rank = i;
         result->ranks.items[i].node = (i + 1) % 2;
     }
+    FILL_ROWS(&result->gpus, 3, fill_gpu);
+    for (int i = 0; i < 3; i++)
+        result->gpus.items[i].node = i / 2;
+    FILL_ROWS(&result->burns, 2, fill_burn);
+    FILL_ROWS(&result->burn_samples, 3, fill_burn_sample);
     FILL_ROWS(&result->collectives, 3, fill_collective);
     FILL_ROWS(&result->pairs, 2, fill_pair);
     FILL_ROWS(&result->kernels, 2, fill_kernel);
@@ -312,7 +357,12 @@ static void test_every_field_survives(void **state)
     assert_string_equal(read.transport, result.transport);
     assert_string_equal(read.transport_library, result.transport_library);
     assert_string_equal(read.transport_version, result.transport_version);
+    assert_string_equal(read.transport_path, result.transport_path);
+    assert_string_equal(read.gpu_reason, result.gpu_reason);
     assert_int_equal(read.simulated, result.simulated);
+    assert_rows_equal(read, result, gpus);
+    assert_rows_equal(read, result, burns);
+    assert_rows_equal(read, result, burn_samples);
     assert_rows_equal(read, result, options);
     assert_rows_equal(read, result, environment);
     assert_rows_equal(read, result, nodes);
@@ -349,7 +399,7 @@ static void mark_fields(const struct cb_json_shape *shape, size_t base, char *re
         size_t at = base + field->offset;
         if (field->kind == CB_JSON_OBJECT)
             mark_fields(field->shape, at, reached);
-        else if (field->kind != CB_JSON_RANKS)
+        else if (field->kind != CB_JSON_RANKS && field->kind != CB_JSON_GPUS)
             memset(reached + at, 1, field->size_bytes);
         if (field->kind == CB_JSON_LIST)
             memset(reached + base + field->count_offset, 1, sizeof(int));
@@ -392,9 +442,11 @@ static void assert_rows_reached(const struct cb_json_shape *shape)
 static void test_every_struct_member_has_a_key(void **state)
 {
     (void)state;
-    assert_all_reached(&cb_json_result_shape, offsetof(struct cb_result, ranks),
-                       sizeof(((struct cb_result *)0)->ranks));
+    size_t ranks = offsetof(struct cb_result, ranks); /* and gpus, which follow */
+    assert_all_reached(&cb_json_result_shape, ranks,
+                       offsetof(struct cb_result, gpu_reason) - ranks);
     assert_all_reached(&cb_json_rank_shape, offsetof(struct cb_rank, node), sizeof(int));
+    assert_all_reached(&cb_json_gpu_shape, offsetof(struct cb_gpu, node), sizeof(int));
     assert_rows_reached(&cb_json_result_shape);
 }
 

@@ -1,0 +1,209 @@
+/* Calls into NCCL that can fail or hang: errors in words, time limits, abort. */
+#define _GNU_SOURCE /* pthread_clockjoin_np */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "gpu/device.h"
+#include "transport/nccl_internal.h"
+
+/* An abort that has not come back by then will not. */
+static const double abort_limit_s = 10;
+
+/* ---- errors ---- */
+
+static const struct {
+    const char *name;
+    const char *hint;
+} results[] = {
+    [ncclSuccess] = {"ncclSuccess", ""},
+    [ncclUnhandledCudaError] = {"ncclUnhandledCudaError",
+                                "look at nvidia-smi, and at dmesg for Xid messages; "
+                                "NCCL_DEBUG=WARN names the CUDA call"},
+    [ncclSystemError] = {"ncclSystemError",
+                         "NCCL_DEBUG=INFO names the call; look at the size of /dev/shm, at ulimit "
+                         "-l, and whether NCCL_SOCKET_IFNAME names an interface that reaches every "
+                         "host"},
+    [ncclInternalError] = {"ncclInternalError",
+                           "NCCL_DEBUG=INFO says where; try another copy of NCCL (--nccl-lib)"},
+    [ncclInvalidArgument] = {"ncclInvalidArgument",
+                             "NCCL_DEBUG=WARN names the argument; a library of another version "
+                             "(--nccl-lib) may know it"},
+    [ncclInvalidUsage] = {"ncclInvalidUsage",
+                          "usual causes: two ranks on one GPU, or different versions of NCCL"},
+    [ncclRemoteError] = {"ncclRemoteError",
+                         "another rank or its host is gone, or a link broke: look at that host, "
+                         "and at the network's counters"},
+    [ncclInProgress] = {"ncclInProgress", ""},
+};
+
+int cb_nccl_check(struct cb_transport *t, ncclResult_t result, const char *call,
+                  struct cb_error *err)
+{
+    if (result == ncclSuccess)
+        return CB_OK;
+    bool is_known = (size_t)result < sizeof(results) / sizeof(results[0]);
+    const char *last = t->api.ncclGetLastError ? t->api.ncclGetLastError(t->comm) : "";
+    t->failed = true;
+    cb_fail(err, CB_E_MEASURE, "NCCL on device %d: %s failed", t->config.device->index, call);
+    cb_error_set_detail(err, "%s: %s%s%.160s", is_known ? results[result].name : "unknown code",
+                        t->api.ncclGetErrorString(result), last && *last ? "; " : "",
+                        last ? last : "");
+    cb_error_set_hint(err, "%s", is_known ? results[result].hint : "");
+    if (err)
+        err->follows = result == ncclRemoteError;
+    return CB_E_MEASURE;
+}
+
+static void pause_for(long pause_ns)
+{
+    struct timespec pause = {.tv_nsec = pause_ns};
+    nanosleep(&pause, NULL);
+}
+
+static int fail_late(struct cb_transport *t, const char *what, struct cb_error *err)
+{
+    char limit[CB_UNIT_TEXT];
+    t->failed = true;
+    cb_fail(err, CB_E_MEASURE, "NCCL on device %d: %s did not end within %s",
+            t->config.device->index, what, cb_format_time(limit, t->config.time_limit_s));
+    cb_error_set_detail(err, "a rank, its GPU or a link does not answer; %d ranks take part",
+                        t->size);
+    cb_error_set_hint(err, "look for a host that is gone, dmesg for Xid messages, and firewalls "
+                           "between the hosts; --hang-limit gives it more time");
+    if (err)
+        err->follows = 1;
+    return CB_E_MEASURE;
+}
+
+int cb_nccl_settle(struct cb_transport *t, ncclResult_t result, const char *call,
+                   struct cb_error *err)
+{
+    const long pause_ns = 20 * 1000;
+    double start_s = cb_clock_now_s();
+    ncclResult_t state = result;
+    while (state == ncclInProgress) {
+        if (t->config.time_limit_s > 0 && cb_clock_now_s() - start_s > t->config.time_limit_s)
+            return fail_late(t, call, err);
+        ncclResult_t asked = t->api.ncclCommGetAsyncError(t->comm, &state);
+        if (asked != ncclSuccess)
+            state = asked;
+        else if (state == ncclInProgress)
+            pause_for(pause_ns);
+    }
+    return cb_nccl_check(t, state, call, err);
+}
+
+/* ---- calls that wait for other ranks ---- */
+
+/* Left to the thread when it hangs. */
+struct call {
+    struct cb_transport *t;
+    int (*work)(struct cb_transport *t, struct cb_error *err);
+    struct cb_error err;
+    int rc;
+};
+
+static void *run_call(void *arg)
+{
+    struct call *call = arg;
+    /* CUDA's current device belongs to the thread. */
+    call->rc =
+        cb_cuda_check(cudaSetDevice(call->t->config.device->index), "cudaSetDevice", &call->err);
+    if (!call->rc)
+        call->rc = call->work(call->t, &call->err);
+    return NULL;
+}
+
+static int call_within(struct cb_transport *t, const char *what,
+                       int (*work)(struct cb_transport *t, struct cb_error *err), double limit_s,
+                       struct cb_error *err)
+{
+    pthread_t thread;
+    struct timespec end;
+    struct call *call = calloc(1, sizeof(*call));
+    if (!call)
+        return cb_fail(err, CB_E_MEMORY, "no memory");
+    call->t = t;
+    call->work = work;
+    cb_error_clear(&call->err);
+    if (pthread_create(&thread, NULL, run_call, call)) {
+        free(call);
+        return cb_fail(err, CB_E_MEMORY, "no thread for %s", what);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += (time_t)ceil(limit_s);
+    if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &end) == ETIMEDOUT) {
+        pthread_detach(thread);
+        t->lost = true;
+        return fail_late(t, what, err);
+    }
+    int rc = call->rc;
+    if (rc) {
+        t->failed = true;
+        *err = call->err;
+    }
+    free(call);
+    return rc;
+}
+
+int cb_nccl_call(struct cb_transport *t, const char *what,
+                 int (*work)(struct cb_transport *t, struct cb_error *err), struct cb_error *err)
+{
+    if (t->config.time_limit_s > 0)
+        return call_within(t, what, work, t->config.time_limit_s, err);
+    return work(t, err);
+}
+
+/* ---- waiting for the GPU ---- */
+
+static int abort_comm(struct cb_transport *t, struct cb_error *err)
+{
+    ncclComm_t comm = t->comm;
+    t->comm = NULL;
+    return cb_nccl_check(t, t->api.ncclCommAbort(comm), "ncclCommAbort", err);
+}
+
+/* The first error is the one that counts. */
+static void give_up(struct cb_transport *t)
+{
+    struct cb_error ignored;
+    t->failed = true;
+    if (t->comm)
+        call_within(t, "ncclCommAbort", abort_comm, abort_limit_s, &ignored);
+}
+
+int cb_nccl_wait(struct cb_transport *t, struct cb_error *err)
+{
+    enum { SPINS = 200, LOOKS_PER_CHECK = 64 };
+    const long pause_ns = 50 * 1000;
+    double start_s = cb_clock_now_s();
+    cudaError_t state;
+    int rc = CB_OK;
+    for (unsigned looks = 0; (state = cudaEventQuery(t->end)) == cudaErrorNotReady; looks++) {
+        cudaGetLastError(); /* "not ready" is no error for a later call to find */
+        if (looks < SPINS)
+            continue;
+        pause_for(pause_ns);
+        if (looks % LOOKS_PER_CHECK)
+            continue;
+        ncclResult_t health = ncclSuccess;
+        ncclResult_t asked = t->api.ncclCommGetAsyncError(t->comm, &health);
+        rc = cb_nccl_check(t, asked != ncclSuccess ? asked : health, "an operation under way", err);
+        if (!rc && t->config.time_limit_s > 0 &&
+            cb_clock_now_s() - start_s > t->config.time_limit_s)
+            rc = fail_late(t, "an operation on the GPU", err);
+        if (rc)
+            break;
+    }
+    if (!rc)
+        rc = cb_cuda_check(state, "an operation on the GPU", err);
+    if (rc)
+        give_up(t);
+    return rc;
+}

@@ -1,0 +1,215 @@
+#include "transport/nccl_log.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- lines ---- */
+
+void cb_nccl_use_add(struct cb_nccl_use *use, const char *name, int connections)
+{
+    for (int i = 0; i < use->way_count; i++)
+        if (strcmp(use->ways[i].name, name) == 0) {
+            use->ways[i].connections += connections;
+            return;
+        }
+    if (use->way_count == CB_NCCL_WAYS)
+        return;
+    struct cb_nccl_way *way = &use->ways[use->way_count++];
+    snprintf(way->name, sizeof(way->name), "%.*s", (int)sizeof(way->name) - 1, name);
+    way->connections = connections;
+}
+
+/* Keeps of "NET/IB/0(3)/GDRDMA/Shared" what says how data went: kind, maker, RDMA. The number is a
+ * device's, the rest is how its buffers are shared. */
+static void add_way(struct cb_nccl_use *use, const char *text, size_t length)
+{
+    static const char *const kept[] = {"GDRDMA", "CUMEM", "IPC", "MNNVL", "indirect"};
+    char name[64] = "", word[64];
+    size_t used = 0;
+    int index = 0;
+    for (size_t i = 0; i < length; index++) {
+        size_t end = i;
+        while (end < length && text[end] != '/')
+            end++;
+        snprintf(word, sizeof(word), "%.*s", (int)(end - i), text + i);
+        word[strcspn(word, "(")] = '\0';
+        bool is_kept = index == 0 || (index == 1 && strncmp(text, "NET/", 4) == 0);
+        for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++)
+            is_kept |= index > 0 && strcmp(word, kept[k]) == 0;
+        if (is_kept && used < sizeof(name) - 1)
+            used +=
+                (size_t)snprintf(name + used, sizeof(name) - used, "%s%s", index ? "/" : "", word);
+        i = end + 1;
+    }
+    if (name[0])
+        cb_nccl_use_add(use, name, 1);
+}
+
+/* "Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA" */
+static void read_channel(const char *line, struct cb_nccl_use *use)
+{
+    const char *via = strstr(line, " via ");
+    if (!via)
+        return;
+    via += strlen(" via ");
+    add_way(use, via, strcspn(via, " \t,"));
+}
+
+static void copy_word(char *out, size_t size_bytes, const char *text)
+{
+    size_t length = strcspn(text, "\n");
+    while (length && isspace((unsigned char)text[length - 1]))
+        length--;
+    snprintf(out, size_bytes, "%.*s", (int)(length < size_bytes ? length : size_bytes - 1), text);
+}
+
+/* "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>": the devices, without
+ * their numbers and what follows them. */
+static void read_interfaces(const char *line, struct cb_nccl_use *use)
+{
+    char out[sizeof(use->interfaces)] = "";
+    size_t used = 0;
+    for (const char *at = strchr(line, '['); at && used < sizeof(out) - 1;
+         at = strchr(at + 1, '[')) {
+        if (!isdigit((unsigned char)at[1]))
+            continue;
+        const char *name = strchr(at, ']');
+        if (!name)
+            break;
+        name++;
+        size_t length = strcspn(name, " ;\n");
+        used += (size_t)snprintf(out + used, sizeof(out) - used, "%s%.*s", used ? " " : "",
+                                 (int)length, name);
+    }
+    if (out[0])
+        memcpy(use->interfaces, out, sizeof(out));
+}
+
+static void keep_largest(int *kept, int value)
+{
+    if (value > *kept)
+        *kept = value;
+}
+
+/* "24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels, ..." */
+static void read_counts(const char *line, struct cb_nccl_use *use)
+{
+    static const char *const names[] = {" coll channels", " nvls channels", " p2p channels"};
+    int *const places[] = {&use->collective_channels, &use->nvls_channels, &use->point_channels};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *at = strstr(line, names[i]);
+        const char *start = at;
+        while (start && start > line && isdigit((unsigned char)start[-1]))
+            start--;
+        if (start && start < at)
+            keep_largest(places[i], atoi(start));
+    }
+}
+
+static void read_info(const char *line, struct cb_nccl_use *use)
+{
+    const char *at;
+    if (strncmp(line, "Channel ", 8) == 0)
+        read_channel(line, use);
+    else if ((strncmp(line, "NET/", 4) == 0 || strncmp(line, "OOB", 3) == 0) &&
+             (at = strstr(line, ": Using ")))
+        read_interfaces(at, use);
+    else if (strncmp(line, "Using network ", 14) == 0)
+        copy_word(use->network, sizeof(use->network), line + 14);
+    else if ((at = strstr(line, "Successfully loaded external")) ||
+             (at = strstr(line, "Loaded net plugin ")))
+        copy_word(use->plugin, sizeof(use->plugin), at);
+    else if (strstr(line, "NVLS multicast support is available"))
+        use->multicast = true;
+    else if (strstr(line, "Connected all rings"))
+        use->rings = true;
+    else if (strstr(line, "Connected all trees"))
+        use->trees = true;
+    else if (strstr(line, "Affinity for GPU") && strstr(line, "is empty, ignoring"))
+        use->bound_far = true;
+    else if (strstr(line, " coll channels"))
+        read_counts(line, use);
+}
+
+void cb_nccl_log_parse(const char *text, struct cb_nccl_use *use)
+{
+    char line[1024];
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof(line), "%.*s",
+                 (int)(length < sizeof(line) ? length : sizeof(line) - 1), text);
+        const char *info = strstr(line, "NCCL INFO ");
+        const char *warning = strstr(line, "NCCL WARN ");
+        if (info || warning)
+            use->has_log = true;
+        if (info)
+            read_info(info + strlen("NCCL INFO "), use);
+        else if (warning && !use->warning[0])
+            copy_word(use->warning, sizeof(use->warning), warning + strlen("NCCL WARN "));
+        text += length;
+        text += *text == '\n';
+    }
+}
+
+/* ---- the file ---- */
+
+int cb_nccl_log_open(struct cb_nccl_log *log, struct cb_error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    *log = (struct cb_nccl_log){.file = -1};
+    if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
+        return CB_OK;
+    /* NCCL reads '%' in the name as a pattern. */
+    if (!folder || folder[0] != '/' || strchr(folder, '%') || strlen(folder) > 200)
+        folder = "/tmp";
+    snprintf(log->path, sizeof(log->path), "%s/commbound-nccl-XXXXXX", folder);
+    log->file = mkstemp(log->path);
+    if (log->file < 0) {
+        cb_fail(err, CB_E_IO, "no file for NCCL's debug output in %s", folder);
+        cb_error_set_detail(err, "%s", strerror(errno));
+        cb_error_set_hint(err, "set TMPDIR to a folder that can be written");
+        log->path[0] = '\0';
+        return CB_E_IO;
+    }
+    setenv("NCCL_DEBUG", "INFO", 1);
+    setenv("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV", 0);
+    setenv("NCCL_DEBUG_FILE", log->path, 1);
+    return CB_OK;
+}
+
+void cb_nccl_log_read(const struct cb_nccl_log *log, struct cb_nccl_use *use)
+{
+    enum { MOST_BYTES = 64 << 20 };
+    struct stat state;
+    use->is_kept = log->file < 0;
+    if (log->file < 0 || fstat(log->file, &state) || state.st_size <= 0)
+        return;
+    size_t size = state.st_size < MOST_BYTES ? (size_t)state.st_size : MOST_BYTES;
+    char *text = malloc(size + 1);
+    ssize_t length = text ? pread(log->file, text, size, 0) : -1;
+    if (length > 0) {
+        text[length] = '\0';
+        cb_nccl_log_parse(text, use);
+    }
+    free(text);
+}
+
+void cb_nccl_log_hide(struct cb_nccl_log *log)
+{
+    if (log->path[0])
+        unlink(log->path);
+    log->path[0] = '\0';
+}
+
+void cb_nccl_log_close(struct cb_nccl_log *log)
+{
+    cb_nccl_log_hide(log);
+    if (log->file >= 0)
+        close(log->file);
+    log->file = -1;
+}

@@ -1,0 +1,175 @@
+/* Reading NCCL's debug output: lines as versions 2.18 to 2.30 write them. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cb_test.h"
+#include "transport/nccl_log.h"
+
+#define INFO "node1:4242:4250 [0] NCCL INFO "
+#define WARN "node1:4242:4250 [0] transport/net.cc:12 NCCL WARN "
+
+static int connections(const struct cb_nccl_use *use, const char *name)
+{
+    for (int i = 0; i < use->way_count; i++)
+        if (strcmp(use->ways[i].name, name) == 0)
+            return use->ways[i].connections;
+    return 0;
+}
+
+static void test_infiniband_with_nvlink(void **state)
+{
+    struct cb_nccl_use use = {0};
+    (void)state;
+    cb_nccl_log_parse(
+        INFO "NCCL version 2.28.9+cuda13.0\n" INFO
+             "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>\n" INFO
+             "Using network IB\n" INFO "NVLS multicast support is available on dev 0\n" INFO
+             "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" INFO
+             "Channel 01/0 : 0[0] -> 1[1] via P2P/CUMEM\n" INFO
+             "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(3)/GDRDMA/Shared\n" INFO
+             "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/1/GDRDMA\n" INFO
+             "Connected all rings, use ring PXN 0 GDR 1\n" INFO "Connected all trees\n" INFO
+             "24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels, 4 p2p "
+             "channels per peer\n" INFO
+             "2 coll channels, 0 collnet channels, 0 nvls channels, 2 p2p channels, 2 p2p "
+             "channels per peer\n",
+        &use);
+    assert_true(use.has_log);
+    assert_string_equal(use.network, "IB");
+    assert_string_equal(use.interfaces, "mlx5_0:1/IB mlx5_1:1/RoCE");
+    assert_int_equal(connections(&use, "P2P/CUMEM"), 2);
+    assert_int_equal(connections(&use, "NET/IB/GDRDMA"), 2);
+    assert_int_equal(use.way_count, 2);
+    assert_true(use.multicast);
+    assert_true(use.rings);
+    assert_true(use.trees);
+    assert_int_equal(use.collective_channels, 24);
+    assert_int_equal(use.nvls_channels, 16);
+    assert_int_equal(use.point_channels, 32);
+    assert_string_equal(use.warning, "");
+}
+
+static void test_sockets_and_shared_memory(void **state)
+{
+    struct cb_nccl_use use = {0};
+    (void)state;
+    cb_nccl_log_parse(INFO "NET/IB : No device found.\n" INFO
+                           "NET/Socket : Using [0]eth0:10.140.0.7<0> [1]eth1:10.141.0.7<0>\n" INFO
+                           "Using network Socket\n" INFO
+                           "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n" INFO
+                           "Channel 00/0 : 1[1] -> 2[0] [send] via NET/Socket/0\n" INFO
+                           "ncclTopoGetCpuAffinity: Affinity for GPU 1 is empty, ignoring. (GPU "
+                           "affinity = 0-3 ; CPU affinity = 4-7).\n" WARN
+                           "Call to connect returned Connection refused\n" WARN "something else",
+                      &use);
+    assert_string_equal(use.network, "Socket");
+    assert_string_equal(use.interfaces, "eth0:10.140.0.7<0> eth1:10.141.0.7<0>");
+    assert_int_equal(connections(&use, "SHM"), 1);
+    assert_int_equal(connections(&use, "NET/Socket"), 1);
+    assert_true(use.bound_far);
+    assert_false(use.multicast);
+    assert_string_equal(use.warning, "Call to connect returned Connection refused");
+}
+
+static void test_other_networks_and_ways(void **state)
+{
+    struct cb_nccl_use use = {0};
+    (void)state;
+    cb_nccl_log_parse(INFO "Using network AWS Libfabric  \n" INFO
+                           "Channel 00/1 : 0[0] -> 8[0] [send] via NET/Libfabric/3/GDRDMA\n" INFO
+                           "Channel 00/0 : 0[0] -> 3[3] via P2P/indirect/2[2]\n" INFO
+                           "Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer/read\n" INFO
+                           "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n",
+                      &use);
+    assert_string_equal(use.network, "AWS Libfabric");
+    assert_int_equal(connections(&use, "NET/Libfabric/GDRDMA"), 1);
+    assert_int_equal(connections(&use, "P2P/indirect"), 1);
+    assert_int_equal(connections(&use, "P2P"), 1);
+    assert_int_equal(connections(&use, "P2P/IPC"), 1);
+}
+
+/* Whatever is in the file, reading it neither overruns nor invents anything. */
+static void test_noise(void **state)
+{
+    struct cb_nccl_use use = {0}, none = {0};
+    char text[5000];
+    (void)state;
+    cb_nccl_log_parse("", &use);
+    cb_nccl_log_parse("\n\nnothing of NCCL here\nChannel 0 via NET/IB\n", &use);
+    assert_memory_equal(&use, &none, sizeof(use));
+    memset(text, '/', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    memcpy(text, INFO "Channel 0 via ", strlen(INFO "Channel 0 via "));
+    cb_nccl_log_parse(text, &use);
+    assert_true(use.has_log);
+    memset(text, '[', sizeof(text) - 1);
+    memcpy(text, INFO "NET/IB : Using [0", strlen(INFO "NET/IB : Using [0"));
+    cb_nccl_log_parse(text, &use);
+    assert_string_equal(use.interfaces, "");
+    for (int i = 0; i < 3 * CB_NCCL_WAYS; i++) {
+        char name[16] = {'N', (char)('a' + i % 26), (char)('a' + i / 26)};
+        cb_nccl_use_add(&use, name, 1);
+    }
+    assert_int_equal(use.way_count, CB_NCCL_WAYS);
+}
+
+static void test_file_is_private_and_leaves_nothing(void **state)
+{
+    struct cb_nccl_log log;
+    struct cb_nccl_use use = {0};
+    struct cb_error err;
+    struct stat file;
+    char path[256];
+    (void)state;
+    unsetenv("NCCL_DEBUG");
+    unsetenv("NCCL_DEBUG_FILE");
+    assert_ok(cb_nccl_log_open(&log, &err), &err);
+    assert_string_equal(getenv("NCCL_DEBUG_FILE"), log.path);
+    assert_string_equal(getenv("NCCL_DEBUG"), "INFO");
+    assert_int_equal(stat(log.path, &file), 0);
+    assert_int_equal(file.st_mode & 0777, 0600);
+    strcpy(path, log.path);
+    int other = open(path, O_WRONLY | O_TRUNC); /* as NCCL opens it */
+    cb_nccl_log_hide(&log);
+    assert_int_not_equal(stat(path, &file), 0);
+    static const char line[] = INFO "Using network Socket\n";
+    assert_int_equal(write(other, line, strlen(line)), (ssize_t)strlen(line));
+    cb_nccl_log_read(&log, &use);
+    assert_string_equal(use.network, "Socket");
+    close(other);
+    cb_nccl_log_close(&log);
+    assert_int_equal(log.file, -1);
+}
+
+static void test_what_the_user_set_stays(void **state)
+{
+    struct cb_nccl_log log;
+    struct cb_nccl_use use = {0};
+    struct cb_error err;
+    (void)state;
+    unsetenv("NCCL_DEBUG_FILE");
+    setenv("NCCL_DEBUG", "WARN", 1);
+    assert_ok(cb_nccl_log_open(&log, &err), &err);
+    assert_int_equal(log.file, -1);
+    assert_string_equal(getenv("NCCL_DEBUG"), "WARN");
+    assert_null(getenv("NCCL_DEBUG_FILE"));
+    cb_nccl_log_read(&log, &use);
+    assert_false(use.has_log);
+    cb_nccl_log_close(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_infiniband_with_nvlink),
+        cmocka_unit_test(test_sockets_and_shared_memory),
+        cmocka_unit_test(test_other_networks_and_ways),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_file_is_private_and_leaves_nothing),
+        cmocka_unit_test(test_what_the_user_set_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
