@@ -354,7 +354,7 @@ int cb_cmd_run(int argc, char **argv)
         goto stop_thread;
     }
     bool measured = false;
-    rc = run_job(run, &measured, &err);
+    run_job(run, &measured, &err);
     if (!measured)
         status = run->is_first ? cb_cli_fail("run", &err) : cb_code_exit_status(err.code);
     else
