@@ -295,7 +295,7 @@ static void find_partner(const char *device, const char *port, struct cb_topo_ni
     for (size_t i = 0; i < count && !nic->partner[0]; i++) {
         char interface[64];
         snprintf(interface, sizeof(interface), "%.31s/dev_port", names[i]);
-        if (count == 1 || cb_tree_read_integer(folder, interface, 0) + 1 == atoll(port))
+        if (count == 1 || cb_tree_read_integer(folder, interface, 0) + 1 == strtoll(port, NULL, 10))
             cb_tree_clean(nic->partner, sizeof(nic->partner), names[i]);
     }
     cb_tree_free_names(names, count);

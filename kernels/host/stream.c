@@ -25,7 +25,7 @@
 
 static double element(size_t i, int array)
 {
-    return (double)((i + 331 * (size_t)array) % PERIOD) - (PERIOD - 1) / 2;
+    return (double)((i + 331 * (size_t)array) % PERIOD) - (PERIOD - 1) / 2.0;
 }
 
 /* Changes with every operation: what an earlier one left does not pass for the last one's. */

@@ -70,6 +70,8 @@ static int save_after_step(void *arg, struct cb_error *err)
     if (!is_cheap && now_s - output->last_save_s < output->last_save_cost_s / most_share)
         return CB_OK;
     pthread_mutex_lock(&output->lock);
+    if (cb_stop_is_requested(&run->stop)) /* do not take back what mark_stopped wrote */
+        snprintf(run->result.stopped_by, sizeof(run->result.stopped_by), "signal");
     int rc = cb_result_save(output->path, &run->result, err);
     pthread_mutex_unlock(&output->lock);
     output->last_save_s = cb_clock_now_s();
@@ -424,7 +426,7 @@ int cb_cmd_run(int argc, char **argv)
         goto stop_thread;
     }
     bool measured = false;
-    rc = run_job(run, &measured, &err);
+    run_job(run, &measured, &err);
     if (!measured)
         status = run->is_first ? cb_cli_fail("run", &err) : cb_code_exit_status(err.code);
     else

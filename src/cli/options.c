@@ -96,7 +96,7 @@ static int fail_unknown(const known_options *known, const char *command, const c
 {
     int shown = (int)(length < 60 ? length : 60);
     int rc = cb_fail(err, CB_E_USAGE, "unknown option '%.*s'", shown, text);
-    const char **names = calloc(known->count, sizeof(*names));
+    const char **names = calloc(known->count + 1, sizeof(*names));
     size_t count = 0;
     for (size_t i = 0; names && i < known->count; i++)
         if (known->items[i].name)

@@ -1,6 +1,7 @@
 #include "judge/curve.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* How well a row serves as the gradient's collective; lower is better. */
@@ -84,13 +85,27 @@ struct cb_curve_place cb_curve_find(const struct cb_curve *curve, double size_by
     return place;
 }
 
+/* An end of the confidence interval of the median, never outside what was seen; without an interval
+ * the extremes themselves. */
+static double end_of_interval_s(const struct cb_time_stats *time, enum cb_curve_time end)
+{
+    bool is_fast = end == CB_CURVE_FAST;
+    double extreme_s = is_fast ? time->min_s : time->max_s;
+    if (!(time->ci95_relative >= 0))
+        return extreme_s;
+    double end_s = time->median_s * (is_fast ? 1 - time->ci95_relative : 1 + time->ci95_relative);
+    return is_fast ? fmax(end_s, extreme_s) : fmin(end_s, extreme_s);
+}
+
 /* Bus bandwidth is inversely proportional to time. */
 static double row_bandwidth(const struct cb_collective_row *row, enum cb_curve_time time)
 {
-    double quantile_s = time == CB_CURVE_FAST ? row->time.p10_s : row->time.p90_s;
-    if (time == CB_CURVE_MEDIAN || !(quantile_s > 0) || !(row->time.median_s > 0))
+    if (time == CB_CURVE_MEDIAN)
         return row->bus_bytes_per_s;
-    return row->bus_bytes_per_s * row->time.median_s / quantile_s;
+    double end_s = end_of_interval_s(&row->time, time);
+    if (!(end_s > 0) || !(row->time.median_s > 0))
+        return row->bus_bytes_per_s;
+    return row->bus_bytes_per_s * row->time.median_s / end_s;
 }
 
 double cb_curve_bus_bytes_per_s(const struct cb_curve_place *place, enum cb_curve_time time)

@@ -31,8 +31,9 @@ struct cb_curve_place {
 /* Finds the place of size_bytes. The curve must not be empty. */
 struct cb_curve_place cb_curve_find(const struct cb_curve *curve, double size_bytes);
 
-/* Which of the measured times of a row the bandwidth is taken at. */
-enum cb_curve_time { CB_CURVE_MEDIAN, CB_CURVE_FAST /* p10 */, CB_CURVE_SLOW /* p90 */ };
+/* Which time of a row the bandwidth is taken at: the median, or an end of its 95 % confidence
+ * interval (the extremes where there are too few samples for one). */
+enum cb_curve_time { CB_CURVE_MEDIAN, CB_CURVE_FAST, CB_CURVE_SLOW };
 
 /* The bus bandwidth at a place, interpolated log-log; at the end rows outside the range. */
 double cb_curve_bus_bytes_per_s(const struct cb_curve_place *place, enum cb_curve_time time);

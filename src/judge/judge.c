@@ -209,7 +209,7 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
     return true;
 }
 
-/* Whether the spread of the deciding rows allows both answers. */
+/* Whether the uncertainty of the deciding rows allows both answers. */
 static bool is_within_error(const struct cb_formula *formula, const struct cb_curve_place *place)
 {
     if (!cb_curve_is_noisy(place))

@@ -39,7 +39,7 @@ static void take_signal(struct cb_stop *stop, int signal_number)
 static void *wait_for_signals(void *arg)
 {
     struct cb_stop *stop = arg;
-    const struct timespec tick = {.tv_nsec = 100 * 1000 * 1000};
+    const struct timespec tick = {.tv_nsec = 100 * 1000L * 1000};
     /* A longer look was none: the process was suspended, and so was the rest of it. */
     const double longest_look_s = 0.5;
     unsigned long last_beats = 0;

@@ -6,26 +6,29 @@
 
 #include "base/clock.h"
 
-/* One sample: everybody starts together, operations run back to back. */
-static int take_sample(const struct cb_timed *timed, int operations, double *operation_s,
-                       struct cb_error *err)
+/* One sample: everybody starts together, operations run back to back. Each is a sign of life: on a
+ * loaded machine a batch can take long. */
+static int take_sample(struct cb_runner *runner, const struct cb_timed *timed, int operations,
+                       double *operation_s, struct cb_error *err)
 {
     double elapsed_s = 0;
     int rc = cb_group_barrier(timed->together, err);
     if (!rc)
         rc = timed->run(timed->object, operations, &elapsed_s, err);
     *operation_s = elapsed_s / operations;
+    cb_stop_beat(runner->config->stop);
     return rc;
 }
 
 /* How many operations make a sample, found on warm operations and agreed on by all. *own_s is this
  * rank's last time of one operation, *slowest_s the slowest rank's. */
-static int calibrate(const struct cb_timed *timed, struct cb_calibration *calibration,
-                     double *slowest_s, double *own_s, struct cb_error *err)
+static int calibrate(struct cb_runner *runner, const struct cb_timed *timed,
+                     struct cb_calibration *calibration, double *slowest_s, double *own_s,
+                     struct cb_error *err)
 {
     *calibration = (struct cb_calibration){.operations = 1};
     do {
-        int rc = take_sample(timed, calibration->operations, own_s, err);
+        int rc = take_sample(runner, timed, calibration->operations, own_s, err);
         *slowest_s = *own_s;
         if (!rc)
             rc = cb_group_max(timed->decides, slowest_s, 1, err);
@@ -50,7 +53,7 @@ int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struc
     double slowest_s = 0, own_s = 0;
     struct cb_calibration calibration;
     size_t batch;
-    int rc = calibrate(timed, &calibration, &slowest_s, &own_s, err);
+    int rc = calibrate(runner, timed, &calibration, &slowest_s, &own_s, err);
     timing->operations = calibration.operations;
     if (!rc && timing->operations == 1) {
         /* Slow operations are few: the calibration's own, warm by then, is as good a sample as any.
@@ -65,7 +68,7 @@ int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struc
         if (timing->verdict != CB_SAMPLER_GO_ON)
             break;
         for (size_t i = 0; i < batch && !rc; i++)
-            rc = take_sample(timed, timing->operations, &shared[i], err);
+            rc = take_sample(runner, timed, timing->operations, &shared[i], err);
         if (rc)
             break;
         if (timed->own)
@@ -75,7 +78,6 @@ int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struc
         rc = cb_group_max(timed->decides, shared, batch + 2, err);
         if (rc)
             break;
-        cb_stop_beat(runner->config->stop);
         cb_sampler_add(sampler, shared, batch);
         elapsed_s = shared[batch];
         timing->interrupted = shared[batch + 1] > 0;

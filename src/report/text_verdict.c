@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -22,9 +23,9 @@ static const char *format_plain(char out[CB_UNIT_TEXT], double value, int digits
     }
     snprintf(out, CB_UNIT_TEXT, "%.*g", digits, value);
     char *exponent = strchr(out, 'e');
-    int power = 0;
-    if (exponent && sscanf(exponent, "e%d", &power) == 1)
-        snprintf(exponent, CB_UNIT_TEXT - (size_t)(exponent - out), "e%d", power);
+    if (exponent)
+        snprintf(exponent, CB_UNIT_TEXT - (size_t)(exponent - out), "e%ld",
+                 strtol(exponent + 1, NULL, 10));
     return out;
 }
 

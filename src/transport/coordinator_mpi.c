@@ -168,7 +168,7 @@ int cb_group_barrier(struct cb_group *group, struct cb_error *err)
 
 int cb_group_wait(struct cb_group *group, struct cb_error *err)
 {
-    const long first_pause_ns = 20 * 1000, longest_pause_ns = 1000 * 1000;
+    const long first_pause_ns = 20 * 1000L, longest_pause_ns = 1000 * 1000L;
     MPI_Request request;
     int rc = cb_mpi_check(MPI_Ibarrier(group->comm, &request), "MPI_Ibarrier", err);
     if (rc)

@@ -1,5 +1,5 @@
-/* A benchmark loop of the usual kind, to compare with: a fixed number of repetitions per size whatever they
- * take, a barrier before each, the slowest rank's time. For scripts/bench.
+/* A benchmark loop of the usual kind, to compare with: a fixed number of repetitions per size
+ * whatever they take, a barrier before each, the slowest rank's time. For scripts/bench.
  *
  * fixed_loop SHARE: runs SHARE of 1000 repetitions up to 64 KiB and of 100 above, of all_reduce and
  * all_gather, 8 B to 64 MiB, and prints "OP BYTES MEDIAN_S MEAN_S REPETITIONS_IN_FULL". */

@@ -295,23 +295,33 @@ static void test_missing_parts_are_said(void **state)
     assert_true(judge(result, workload)->judged);
 }
 
-/* 10 MB at 100 MB/s is 20 % of 1 s: p10 and p90 of a noisy row lie on both sides of any limit
- * nearby, and on one side of a far one. */
+/* 10 MB at 100 MB/s is 20 % of 1 s: the interval of a noisy row holds any limit nearby, and not a
+ * far one. */
 static void test_undecided(void **state)
 {
     struct cb_result *result = *state;
     struct cb_collective_row *row = add_row(result, 10000000, 100e6);
-    row->time.p10_s = row->time.median_s * 0.8;
-    row->time.p90_s = row->time.median_s * 1.2;
+    row->time.ci95_relative = 0.2;
+    row->time.min_s = row->time.median_s / 10;
+    row->time.max_s = row->time.median_s * 10;
     assert_false(judge(result, stated(5e6, 1))->undecided); /* it is not noisy */
     row->status = CB_STATUS_NOISY;
     assert_true(judge(result, stated(5e6, 1))->undecided);
     assert_int_equal(cb_judge_exit_status(result), 4);
-    assert_true(judge(result, stated(5e6, 1.15))->undecided);  /* 17.4 %, at p90 20.9 % */
-    assert_true(judge(result, stated(5e6, 0.85))->undecided);  /* 23.5 %, at p10 18.8 % */
-    assert_false(judge(result, stated(5e6, 1.25))->undecided); /* 16 %, at p90 19.2 % */
-    assert_false(judge(result, stated(5e6, 0.75))->undecided); /* 26.7 %, at p10 21.3 % */
+    assert_true(judge(result, stated(5e6, 1.15))->undecided);  /* 17.4 %, up to 20.9 % */
+    assert_true(judge(result, stated(5e6, 0.85))->undecided);  /* 23.5 %, from 18.8 % */
+    assert_false(judge(result, stated(5e6, 1.25))->undecided); /* 16 %, up to 19.2 % */
+    assert_false(judge(result, stated(5e6, 0.75))->undecided); /* 26.7 %, from 21.3 % */
     assert_int_equal(cb_judge_exit_status(result), 1);
+    /* Too few samples for an interval: the extremes count, and no interval reaches beyond them. */
+    row->time.ci95_relative = -1;
+    assert_true(judge(result, stated(5e6, 0.75))->undecided);
+    row->time.max_s = row->time.median_s * 1.1;
+    assert_false(judge(result, stated(5e6, 1.15))->undecided);
+    row->time.ci95_relative = 3;
+    assert_false(judge(result, stated(5e6, 1.15))->undecided); /* 17.4 %, up to 19.1 % */
+    row->time.ci95_relative = 0.2;
+    row->time.max_s = row->time.median_s * 10;
     struct cb_workload workload = stated(5e6, 1);
     workload.bandwidth_bytes_per_s = 100e6;
     assert_false(judge(result, workload)->undecided); /* a stated figure has no noise */

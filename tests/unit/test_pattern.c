@@ -117,8 +117,8 @@ static void test_not_a_number_is_wrong(void **state)
     float data[COUNT];
     cb_pattern_fill_reduced(data, COUNT, CB_DTYPE_FLOAT32, 5, 0, 1, 0);
     data[17] = NAN;
-    assert_int_equal(
-        cb_pattern_check_reduced(data, COUNT, CB_DTYPE_FLOAT32, CB_REDOP_SUM, 5, 1, 0), 1);
+    assert_int_equal(cb_pattern_check_reduced(data, COUNT, CB_DTYPE_FLOAT32, CB_REDOP_SUM, 5, 1, 0),
+                     1);
 }
 
 int main(void)
