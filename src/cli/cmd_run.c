@@ -290,6 +290,10 @@ static int choose_devices(struct run *run, struct cb_error *err)
     const struct cb_run_options *options = &run->options;
     int rc = cb_devices_choose(&run->coordinator, options->transport, options->nccl_library,
                                &run->devices, &run->device, &run->nccl, &run->result, err);
+    bool has_unused = !run->devices.gpus && (options->graph || options->registers);
+    if (!rc && has_unused && run->coordinator.rank == 0)
+        cb_result_warn(&run->result, "run.option_unused", "--transport nccl insists on GPUs",
+                       "--graph and --register concern NCCL, which did not run");
     if (rc || !run->devices.gpus)
         return rc;
     run->transport_config = (struct cb_transport_config){

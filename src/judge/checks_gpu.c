@@ -184,6 +184,9 @@ static void judge_identity(const struct view *view, struct cb_check *check)
         say_no_gpu(result, &found);
     else if (compared == 0)
         SAY(&found, "%.96s is not in the table of references", unknown->name);
+    else if (found.value == 0 && !cb_gpu_reference_find_name(last->name))
+        SAY(&found, "%zu x %.60s%s, by its device id a %.60s", compared, last->name,
+            mixed ? " and others" : "", find_reference(last) ? find_reference(last)->name : "?");
     else if (found.value == 0)
         SAY(&found, "%zu x %.96s%s", compared, last->name, mixed ? " and others" : "");
     if (last && compared == 0)
@@ -229,7 +232,8 @@ static int is_busy(const struct view *view, const struct cb_gpu *gpu, char *why,
     char memory[CB_UNIT_TEXT], share[CB_UNIT_TEXT];
     (void)view;
     if (gpu->idle_processes > 0)
-        snprintf(why, why_size, "%d processes use it", gpu->idle_processes);
+        snprintf(why, why_size, "%d process%s it", gpu->idle_processes,
+                 gpu->idle_processes == 1 ? " uses" : "es use");
     else if (gpu->idle_utilization > busy_utilization)
         snprintf(why, why_size, "%s busy", cb_format_share(share, gpu->idle_utilization));
     else if (gpu->idle_memory_bytes > busy_memory_bytes)

@@ -362,6 +362,8 @@ static struct tally tally_rows(const struct cb_result *result)
         count_status(&tally, result->pairs.items[i].status, 0);
     for (size_t i = 0; i < result->kernels.count; i++)
         count_status(&tally, result->kernels.items[i].status, result->kernels.items[i].wrong);
+    for (size_t i = 0; i < result->burns.count; i++)
+        count_status(&tally, result->burns.items[i].status, result->burns.items[i].wrong);
     return tally;
 }
 

@@ -83,12 +83,18 @@ static void start_watch(const struct cb_burn_config *config, double started_s,
         snprintf(row->reason, sizeof(row->reason), "the card was not watched: no thread for it");
 }
 
-static void end_watch(struct watch *watch, struct cb_burn_row *row)
+/* After a failure the card is looked at once more: it may be the reason. */
+static void end_watch(struct watch *watch, bool has_failed, struct cb_burn_row *row)
 {
     atomic_store(&watch->finished, true);
     if (!watch->started)
         return;
     pthread_join(watch->thread, NULL);
+    struct cb_gpu_sample *last = has_failed ? cb_vec_add(&watch->log->samples) : NULL;
+    if (last) {
+        last->time_s = cb_clock_now_s() - watch->started_s;
+        cb_gpu_sample(watch->nvml, watch->index, last);
+    }
     if (watch->failed)
         snprintf(row->reason, sizeof(row->reason),
                  "the card was not watched to the end: no memory");
@@ -211,7 +217,7 @@ static int burn_prepared(struct burn *burn, struct cb_error *err)
     start_watch(config, burn->started_s, &burn->log, &watch, burn->row);
     rc = burn_on(burn, err);
     burn->row->elapsed_s = cb_clock_now_s() - burn->started_s;
-    end_watch(&watch, burn->row);
+    end_watch(&watch, rc != CB_OK, burn->row);
     return rc;
 }
 
@@ -304,12 +310,14 @@ int cb_burn_run(const struct cb_burn_config *config, struct cb_result *result, s
     struct burn burn = {.config = config, .row = &row, .spans_of_a_check = 1};
     struct cb_error later = {.rank = -1};
     int rc = config->kernels->prepare(config->set, CB_KERNEL_GEMM, config->dtype, &burn.work, err);
+    bool is_prepared = rc == CB_OK;
     rc = cb_group_agree(world, rc, err);
-    if (rc)
-        return rc;
-    snprintf(row.variant, sizeof(row.variant), "%s", burn.work.variant);
-    rc = burn_prepared(&burn, err);
-    config->kernels->release(config->set);
+    if (!rc) {
+        snprintf(row.variant, sizeof(row.variant), "%s", burn.work.variant);
+        rc = burn_prepared(&burn, err);
+    }
+    if (is_prepared)
+        config->kernels->release(config->set);
     int summed = cb_burn_summarise(&burn.log, &row, &later);
     set_status(&row, rc ? rc : summed, rc ? err : &later);
     int gathered = gather(&burn, result, rc ? &later : err);

@@ -70,9 +70,6 @@ struct criterion {
     enum cb_check_status failed;
     const char *remedy;
     const char *source;
-    const char *unit;   /* of a count; the quantity's own else */
-    double alarm_limit; /* of a rate: below this share it is an alarm; 0: none */
-    const char *one;    /* the subject of a count of one; NULL: the same */
 };
 
 static const struct criterion criteria[] = {
@@ -103,36 +100,32 @@ static const struct criterion criteria[] = {
         {"data.correct", "wrong elements", QUANTITY_COUNT, 0, 0, CB_CHECK_ALARM,
          "do not train on this cluster: data arrived or were computed wrong; keep the result file "
          "as evidence",
-         "every element that was checked must be right", "elements"},
+         "every element that was checked must be right"},
 
     [CB_CRITERION_GPU_IDENTITY] =
         {"gpu.identity", "GPUs that are not what they are called", QUANTITY_COUNT, 0, 0,
          CB_CHECK_ALARM,
          "ask the provider for the card that was ordered: a relabelled or cut-down one shows in "
          "device id, memory, multiprocessors or rate",
-         "buyers' guide: model, memory and device id as ordered", "GPUs", 0,
-         "GPU that is not what it is called"},
+         "buyers' guide: model, memory and device id as ordered"},
     [CB_CRITERION_GPU_IDLE] =
         {"gpu.idle", "GPUs that were busy before the start", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "end what runs on them (nvidia-smi), or ask whether the machine is shared with others",
-         "buyers' guide: about 0 % utilisation when idle", "GPUs", 0,
-         "GPU that was busy before the start"},
+         "buyers' guide: about 0 % utilisation when idle"},
     [CB_CRITERION_GPU_POWER_LIMIT] =
         {"gpu.power_limit", "GPUs with a lowered power limit", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "ask the provider to set the default limit (nvidia-smi -pl): the card cannot reach its "
          "rate",
-         "buyers' guide: no hidden power or compute limit", "GPUs", 0,
-         "GPU with a lowered power limit"},
+         "buyers' guide: no hidden power or compute limit"},
     [CB_CRITERION_GPU_MEMORY_HEALTH] =
         {"gpu.memory_health", "GPUs with failing memory", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "reset the GPU or reboot the node; ask for another card if it comes back",
-         "a row that waits for replacement, or that could not be replaced", "GPUs", 0,
-         "GPU with failing memory"},
+         "a row that waits for replacement, or that could not be replaced"},
     [CB_CRITERION_GPU_COMPUTE] =
         {"gpu.compute", "GEMM", QUANTITY_FLOPS, 0.90, 0.90, CB_CHECK_SHORT,
          "look at power limit, temperature and other users of the card; ask for a refund or "
          "another machine where it stays",
-         "buyers' guide: within 10 % normal, over 15 % short alarm", NULL, 0.85},
+         "buyers' guide: within 10 % normal, over 15 % short alarm"},
     [CB_CRITERION_GPU_MEMORY] =
         {"gpu.memory", "memory", QUANTITY_RATE, 0.90, 0.90, CB_CHECK_SHORT,
          "look at the memory clock under load and at ECC errors; ask for another card",
@@ -140,7 +133,7 @@ static const struct criterion criteria[] = {
     [CB_CRITERION_GPU_BURN_ERRORS] =
         {"gpu.burn_errors", "errors under load", QUANTITY_COUNT, 0, 0, CB_CHECK_ALARM,
          "do not train on this GPU: ask for another one; keep the result file as evidence",
-         "buyers' guide: 30 minutes of burn without errors", "errors", 0, "error under load"},
+         "buyers' guide: 30 minutes of burn without errors"},
     [CB_CRITERION_GPU_BURN_TIME] = {"gpu.burn_time", "burned for", QUANTITY_LEAST_TIME, 1800, 1800,
                                     CB_CHECK_NOT_TESTED, "run with --burn 30m",
                                     "buyers' guide: 30 minutes of burn without errors"},
@@ -163,19 +156,36 @@ static const struct criterion criteria[] = {
     [CB_CRITERION_GPU_PCIE] =
         {"gpu.pcie", "GPUs with a narrow PCIe link", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "ask the provider to reseat the card: the link trained below what card and slot can do",
-         "full generation and width under load", "GPUs", 0, "GPU with a narrow PCIe link"},
+         "full generation and width under load"},
 };
 _Static_assert(sizeof(criteria) / sizeof(criteria[0]) == CB_CRITERION_COUNT,
                "one row per criterion");
+
+/* What is counted, and the subject of a count of one. */
+static const struct {
+    const char *unit, *one;
+} counted[CB_CRITERION_COUNT] = {
+    [CB_CRITERION_DATA] = {"elements", "wrong element"},
+    [CB_CRITERION_GPU_IDENTITY] = {"GPUs", "GPU that is not what it is called"},
+    [CB_CRITERION_GPU_IDLE] = {"GPUs", "GPU that was busy before the start"},
+    [CB_CRITERION_GPU_POWER_LIMIT] = {"GPUs", "GPU with a lowered power limit"},
+    [CB_CRITERION_GPU_MEMORY_HEALTH] = {"GPUs", "GPU with failing memory"},
+    [CB_CRITERION_GPU_BURN_ERRORS] = {"errors", "error under load"},
+    [CB_CRITERION_GPU_PCIE] = {"GPUs", "GPU with a narrow PCIe link"},
+};
+
+/* Below this share of the reference a shortfall is an alarm; 0: never. */
+static const double alarm_limits[CB_CRITERION_COUNT] = {[CB_CRITERION_GPU_COMPUTE] = 0.85};
 
 static bool holds(const struct quantity_row *quantity, double actual, double required)
 {
     return quantity->operator_text[0] == '>' ? actual >= required : actual <= required;
 }
 
-static void summarise(const struct criterion *criterion, double actual, double reference,
-                      double limit, const char *note, struct cb_check *check)
+static void summarise(enum cb_criterion index, double actual, double reference, double limit,
+                      const char *note, struct cb_check *check)
 {
+    const struct criterion *criterion = &criteria[index];
     const struct quantity_row *quantity = &quantities[criterion->quantity];
     char value[CB_UNIT_TEXT], of[CB_UNIT_TEXT], share[CB_UNIT_TEXT], bound[CB_UNIT_TEXT];
     char text[128];
@@ -188,7 +198,7 @@ static void summarise(const struct criterion *criterion, double actual, double r
                  quantity->format(value, actual), quantity->format(bound, limit));
     else if (actual > 0)
         snprintf(text, sizeof(text), "%.0f %s", actual,
-                 actual == 1 && criterion->one ? criterion->one : criterion->subject);
+                 actual == 1 ? counted[index].one : criterion->subject);
     else
         snprintf(text, sizeof(text), "no %s", criterion->subject);
     bool noted = note && *note;
@@ -196,12 +206,12 @@ static void summarise(const struct criterion *criterion, double actual, double r
              noted ? note : "");
 }
 
-static enum cb_check_status status_of(const struct criterion *criterion, double actual,
-                                      double required, double reference)
+static enum cb_check_status status_of(enum cb_criterion index, double actual, double required,
+                                      double reference)
 {
-    if (holds(&quantities[criterion->quantity], actual, required))
+    if (holds(&quantities[criteria[index].quantity], actual, required))
         return CB_CHECK_MET;
-    return actual < criterion->alarm_limit * reference ? CB_CHECK_ALARM : criterion->failed;
+    return actual < alarm_limits[index] * reference ? CB_CHECK_ALARM : criteria[index].failed;
 }
 
 void cb_criterion_judge(enum cb_criterion criterion_index, double actual, double reference,
@@ -215,7 +225,7 @@ void cb_criterion_judge(enum cb_criterion criterion_index, double actual, double
     snprintf(check->id, sizeof(check->id), "%s", criterion->id);
     snprintf(check->operator_text, sizeof(check->operator_text), "%s", quantity->operator_text);
     snprintf(check->unit, sizeof(check->unit), "%s",
-             criterion->unit ? criterion->unit : quantity->unit);
+             quantity->unit ? quantity->unit : counted[criterion_index].unit);
     snprintf(check->source, sizeof(check->source), "%s", criterion->source);
     check->actual = measured ? actual : 0;
     check->required = quantity->is_relative ? limit * reference : limit;
@@ -224,8 +234,8 @@ void cb_criterion_judge(enum cb_criterion criterion_index, double actual, double
         snprintf(check->summary, sizeof(check->summary), "%s", note ? note : "");
         return;
     }
-    check->status = status_of(criterion, actual, check->required, reference);
-    summarise(criterion, actual, reference, limit, note, check);
+    check->status = status_of(criterion_index, actual, check->required, reference);
+    summarise(criterion_index, actual, reference, limit, note, check);
     if (check->status != CB_CHECK_MET)
         snprintf(check->remedy, sizeof(check->remedy), "%s", criterion->remedy);
 }

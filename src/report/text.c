@@ -83,7 +83,8 @@ static void format_transport(const struct cb_result *result, char *text, size_t 
 static bool is_paper(const struct cb_result *result)
 {
     return result->rank_count == 0 && result->transport[0] == '\0' &&
-           result->collectives.count == 0 && result->pairs.count == 0 && result->kernels.count == 0;
+           result->collectives.count == 0 && result->pairs.count == 0 &&
+           result->kernels.count == 0 && result->burns.count == 0;
 }
 
 static const char *const stops[][2] = {
@@ -184,6 +185,14 @@ static void find_wrong(const struct cb_page *page, struct wrong_list *list)
         if (!is_wrong(row->wrong, row->status))
             continue;
         snprintf(what, sizeof(what), "%s %s on %s, rank %d", row->kernel, cb_dtype_name(row->dtype),
+                 cb_lookup_host_of_rank(&page->lookup, row->rank), row->rank);
+        add_wrong_item(list, what, row->wrong);
+    }
+    for (size_t i = 0; i < result->burns.count; i++) {
+        const struct cb_burn_row *row = &result->burns.items[i];
+        if (!is_wrong(row->wrong, row->status))
+            continue;
+        snprintf(what, sizeof(what), "burn %s on %s, rank %d", cb_dtype_name(row->dtype),
                  cb_lookup_host_of_rank(&page->lookup, row->rank), row->rank);
         add_wrong_item(list, what, row->wrong);
     }

@@ -198,7 +198,7 @@ static double throttled(const struct cb_burn_row *burn)
 
 static const char *format_share(char out[CB_UNIT_TEXT], double value)
 {
-    if (value > 0)
+    if (value >= 0.0005) /* what one digit shows */
         return cb_format_share(out, value);
     snprintf(out, CB_UNIT_TEXT, "0 %%");
     return out;

@@ -227,13 +227,16 @@ static struct {
     int runs, verifies, prepared, released;
     int wrong_at; /* this verification finds three wrong elements; 0: none */
     int fails_at; /* this run fails; 0: none */
+    bool cannot_prepare;
 } fake;
 
 static int prepare(struct cb_kernels *set, enum cb_kernel kernel, enum cb_dtype dtype,
                    struct cb_kernel_work *work, struct cb_error *err)
 {
-    (void)set, (void)dtype, (void)err;
+    (void)set, (void)dtype;
     assert_int_equal(kernel, CB_KERNEL_GEMM);
+    if (fake.cannot_prepare)
+        return cb_fail(err, CB_E_MEMORY, "no memory on the card");
     *work = (struct cb_kernel_work){.flops = 1e9, .variant = "made up"};
     fake.prepared++;
     return CB_OK;
@@ -344,7 +347,7 @@ static void test_burn_of_a_lost_card(void **state)
     struct cb_result result;
     struct cb_error err = {0};
     fake_nvml_fill(&nvml, &api);
-    nvml.cards[0].samples_until_lost = 3;
+    nvml.cards[0].samples_until_lost = 1;
     fake.fails_at = 5; /* calibrating takes three */
     assert_int_equal(burn(&api, &result, &err), CB_E_MEASURE);
     fake.fails_at = 0;
@@ -352,7 +355,24 @@ static void test_burn_of_a_lost_card(void **state)
     const struct cb_burn_row *row = &result.burns.items[0];
     assert_int_equal(row->status, CB_STATUS_FAILED);
     assert_non_null(strstr(row->reason, "the card is gone"));
+    assert_true(row->lost);
     assert_int_equal(fake.released, 1);
+    cb_result_fini(&result);
+}
+
+/* One that cannot start leaves one, too: it was asked for. */
+static void test_burn_that_cannot_start(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_error err = {0};
+    fake.cannot_prepare = true;
+    assert_int_equal(burn(NULL, &result, &err), CB_E_MEMORY);
+    fake.cannot_prepare = false;
+    assert_int_equal(result.burns.count, 1);
+    assert_int_equal(result.burns.items[0].status, CB_STATUS_FAILED);
+    assert_string_equal(result.burns.items[0].reason, "no memory on the card");
+    assert_int_equal(fake.released, 0);
     cb_result_fini(&result);
 }
 
@@ -370,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_burn_unwatched),
         cmocka_unit_test(test_burn_finds_wrong_products),
         cmocka_unit_test(test_burn_of_a_lost_card),
+        cmocka_unit_test(test_burn_that_cannot_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -294,8 +294,10 @@ static void test_burn(void **state)
     assert_int_equal(judge(&result, "gpu.burn_errors")->status, CB_CHECK_ALARM);
     burn->ecc_uncorrected = -1; /* unknown is not minus one error */
     assert_int_equal(judge(&result, "gpu.burn_errors")->status, CB_CHECK_MET);
+    assert_int_equal(cb_judge_exit_status(&result), 3); /* nothing to communicate over */
     burn->wrong = 3;
     assert_near(judge(&result, "gpu.burn_errors")->actual, 3, 0);
+    assert_int_equal(cb_judge_exit_status(&result), 1); /* wrong data come first */
     burn->wrong = 0;
     burn->lost = true;
     burn->status = CB_STATUS_FAILED;
