@@ -113,8 +113,7 @@ static void *run_call(void *arg)
 {
     struct call *call = arg;
     /* CUDA's current device belongs to the thread. */
-    call->rc =
-        cb_cuda_check(cudaSetDevice(call->t->config.device->index), "cudaSetDevice", &call->err);
+    call->rc = CB_CUDA(cudaSetDevice(call->t->config.device->index), "cudaSetDevice", &call->err);
     if (!call->rc)
         call->rc = call->work(call->t, &call->err);
     return NULL;
@@ -202,7 +201,7 @@ int cb_nccl_wait(struct cb_transport *t, struct cb_error *err)
             break;
     }
     if (!rc)
-        rc = cb_cuda_check(state, "an operation on the GPU", err);
+        rc = CB_CUDA(state, "an operation on the GPU", err);
     if (rc)
         give_up(t);
     return rc;

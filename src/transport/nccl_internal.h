@@ -8,6 +8,9 @@
 #include "transport/nccl_api.h"
 #include "transport/transport.h"
 
+/* cb_cuda_check; CUDA's codes are unsigned for some compilers. */
+#define CB_CUDA(code, call, err) cb_cuda_check((int)(code), call, err)
+
 /* Operations of one captured graph; a sample of more launches several. */
 enum { CB_NCCL_GRAPH_OPERATIONS = 64 };
 
