@@ -157,10 +157,6 @@ static int share_compute(struct cb_transport *t, struct cb_error *err)
 static int leave(struct cb_transport *t, struct cb_error *err)
 {
     ncclComm_t comm = t->comm;
-    if (t->failed) {
-        t->comm = NULL;
-        return cb_nccl_check(t, t->api.ncclCommAbort(comm), "ncclCommAbort", err);
-    }
     if (t->send_handle)
         t->api.ncclCommDeregister(comm, t->send_handle);
     if (t->receive_handle)
@@ -181,13 +177,14 @@ static void release(struct cb_transport *t, char *buffer)
 /* What hangs inside NCCL or CUDA keeps all of it. */
 static void nccl_close(struct cb_transport *t)
 {
-    struct cb_error ignored;
     if (!t)
         return;
     if (!t->lost)
         cb_nccl_drop_graphs(t);
-    if (!t->lost && t->comm)
-        cb_nccl_call(t, "closing a communicator", leave, &ignored);
+    if (t->failed)
+        cb_nccl_abort(t);
+    else
+        cb_nccl_leave(t, leave);
     if (t->lost)
         return;
     release(t, t->send);
