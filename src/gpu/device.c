@@ -213,14 +213,14 @@ int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct
     if (set != cudaSuccess) /* the current device is still another */
         rc = fail_on(device.index, set, "cudaSetDevice", err);
     if (!rc)
-        rc = cb_cuda_check(cudaGetDeviceProperties(&properties, device.index),
+        rc = cb_cuda_check((int)cudaGetDeviceProperties(&properties, device.index),
                            "cudaGetDeviceProperties", err);
     if (!rc)
         rc = cb_cuda_check(
-            cudaDeviceGetPCIBusId(device.pci_id, (int)sizeof(device.pci_id), device.index),
+            (int)cudaDeviceGetPCIBusId(device.pci_id, (int)sizeof(device.pci_id), device.index),
             "cudaDeviceGetPCIBusId", err);
     if (!rc)
-        rc = cb_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo", err);
+        rc = cb_cuda_check((int)cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo", err);
     if (rc)
         return rc;
     device.free_bytes = free_bytes;

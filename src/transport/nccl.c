@@ -73,9 +73,9 @@ static int allocate(struct cb_transport *t, char **buffer, struct cb_error *err)
         rc = cb_nccl_check(t, t->api.ncclMemAlloc((void **)buffer, t->capacity_bytes),
                            "ncclMemAlloc", err);
     else
-        rc = cb_cuda_check(cudaMalloc((void **)buffer, t->capacity_bytes), "cudaMalloc", err);
+        rc = CB_CUDA(cudaMalloc((void **)buffer, t->capacity_bytes), "cudaMalloc", err);
     if (!rc)
-        rc = cb_cuda_check(cudaMemset(*buffer, 0, t->capacity_bytes), "cudaMemset", err);
+        rc = CB_CUDA(cudaMemset(*buffer, 0, t->capacity_bytes), "cudaMemset", err);
     return rc;
 }
 
@@ -99,21 +99,20 @@ static int open_alone(struct cb_transport *t, struct cb_error *err)
     if (!rc)
         rc = check_registration(t, err);
     if (!rc)
-        rc = cb_cuda_check(cudaSetDevice(t->config.device->index), "cudaSetDevice", err);
+        rc = CB_CUDA(cudaSetDevice(t->config.device->index), "cudaSetDevice", err);
     if (!rc)
-        rc = cb_cuda_check(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
-                           "cudaStreamCreate", err);
+        rc = CB_CUDA(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
+                     "cudaStreamCreate", err);
     if (!rc)
-        rc = cb_cuda_check(cudaEventCreate(&t->start), "cudaEventCreate", err);
+        rc = CB_CUDA(cudaEventCreate(&t->start), "cudaEventCreate", err);
     if (!rc)
-        rc = cb_cuda_check(cudaEventCreate(&t->end), "cudaEventCreate", err);
+        rc = CB_CUDA(cudaEventCreate(&t->end), "cudaEventCreate", err);
     if (!rc)
-        rc = cb_cuda_check(cudaMalloc((void **)&t->wrong, sizeof(*t->wrong)), "cudaMalloc", err);
+        rc = CB_CUDA(cudaMalloc((void **)&t->wrong, sizeof(*t->wrong)), "cudaMalloc", err);
     if (!rc)
-        rc = cb_cuda_check(cudaMalloc((void **)&t->together, sizeof(*t->together)), "cudaMalloc",
-                           err);
+        rc = CB_CUDA(cudaMalloc((void **)&t->together, sizeof(*t->together)), "cudaMalloc", err);
     if (!rc)
-        rc = cb_cuda_check(cudaMemset(t->together, 0, sizeof(*t->together)), "cudaMemset", err);
+        rc = CB_CUDA(cudaMemset(t->together, 0, sizeof(*t->together)), "cudaMemset", err);
     if (!rc)
         rc = allocate(t, &t->send, err);
     if (!rc)
@@ -158,10 +157,6 @@ static int share_compute(struct cb_transport *t, struct cb_error *err)
 static int leave(struct cb_transport *t, struct cb_error *err)
 {
     ncclComm_t comm = t->comm;
-    if (t->failed) {
-        t->comm = NULL;
-        return cb_nccl_check(t, t->api.ncclCommAbort(comm), "ncclCommAbort", err);
-    }
     if (t->send_handle)
         t->api.ncclCommDeregister(comm, t->send_handle);
     if (t->receive_handle)
@@ -182,13 +177,14 @@ static void release(struct cb_transport *t, char *buffer)
 /* What hangs inside NCCL or CUDA keeps all of it. */
 static void nccl_close(struct cb_transport *t)
 {
-    struct cb_error ignored;
     if (!t)
         return;
     if (!t->lost)
         cb_nccl_drop_graphs(t);
-    if (!t->lost && t->comm)
-        cb_nccl_call(t, "closing a communicator", leave, &ignored);
+    if (t->failed)
+        cb_nccl_abort(t);
+    else
+        cb_nccl_leave(t, leave);
     if (t->lost)
         return;
     release(t, t->send);

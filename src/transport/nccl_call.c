@@ -12,8 +12,14 @@
 #include "gpu/device.h"
 #include "transport/nccl_internal.h"
 
-/* An abort that has not come back by then will not. */
-static const double abort_limit_s = 10;
+/* Leaving takes a part of what one operation may: all of it has to end before the run's watchdog
+ * comes. What has not come back by then will not. */
+static double leaving_limit_s(const struct cb_transport *t)
+{
+    const double longest_s = 10, share = 1.0 / 8;
+    double limit_s = t->config.time_limit_s * share;
+    return limit_s > 0 && limit_s < longest_s ? limit_s : longest_s;
+}
 
 /* ---- errors ---- */
 
@@ -113,8 +119,7 @@ static void *run_call(void *arg)
 {
     struct call *call = arg;
     /* CUDA's current device belongs to the thread. */
-    call->rc =
-        cb_cuda_check(cudaSetDevice(call->t->config.device->index), "cudaSetDevice", &call->err);
+    call->rc = CB_CUDA(cudaSetDevice(call->t->config.device->index), "cudaSetDevice", &call->err);
     if (!call->rc)
         call->rc = call->work(call->t, &call->err);
     return NULL;
@@ -169,13 +174,20 @@ static int abort_comm(struct cb_transport *t, struct cb_error *err)
     return cb_nccl_check(t, t->api.ncclCommAbort(comm), "ncclCommAbort", err);
 }
 
-/* The first error is the one that counts. */
-static void give_up(struct cb_transport *t)
+void cb_nccl_abort(struct cb_transport *t)
 {
     struct cb_error ignored;
     t->failed = true;
-    if (t->comm)
-        call_within(t, "ncclCommAbort", abort_comm, abort_limit_s, &ignored);
+    if (t->comm && !t->lost)
+        call_within(t, "ncclCommAbort", abort_comm, leaving_limit_s(t), &ignored);
+}
+
+void cb_nccl_leave(struct cb_transport *t,
+                   int (*work)(struct cb_transport *t, struct cb_error *err))
+{
+    struct cb_error ignored;
+    if (t->comm && !t->lost)
+        call_within(t, "closing a communicator", work, leaving_limit_s(t), &ignored);
 }
 
 int cb_nccl_wait(struct cb_transport *t, struct cb_error *err)
@@ -202,8 +214,8 @@ int cb_nccl_wait(struct cb_transport *t, struct cb_error *err)
             break;
     }
     if (!rc)
-        rc = cb_cuda_check(state, "an operation on the GPU", err);
+        rc = CB_CUDA(state, "an operation on the GPU", err);
     if (rc)
-        give_up(t);
+        cb_nccl_abort(t); /* the first error is the one that counts */
     return rc;
 }

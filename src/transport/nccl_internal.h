@@ -8,6 +8,9 @@
 #include "transport/nccl_api.h"
 #include "transport/transport.h"
 
+/* cb_cuda_check; CUDA's codes are unsigned for some compilers. */
+#define CB_CUDA(code, call, err) cb_cuda_check((int)(code), call, err)
+
 /* Operations of one captured graph; a sample of more launches several. */
 enum { CB_NCCL_GRAPH_OPERATIONS = 64 };
 
@@ -54,6 +57,12 @@ int cb_nccl_settle(struct cb_transport *t, ncclResult_t result, const char *call
  * When it hangs it is left alone in its thread and the transport is lost. */
 int cb_nccl_call(struct cb_transport *t, const char *what,
                  int (*work)(struct cb_transport *t, struct cb_error *err), struct cb_error *err);
+
+/* Ends the communicator, if there is one, whatever is under way on it; or leaves it in good order
+ * through work, which ends it. A call that hangs makes the transport lost. */
+void cb_nccl_abort(struct cb_transport *t);
+void cb_nccl_leave(struct cb_transport *t,
+                   int (*work)(struct cb_transport *t, struct cb_error *err));
 
 /* Waits until everything on the stream up to the end event is done. A peer that does not answer
  * within the time limit, or an error of the communicator, aborts it. */

@@ -172,21 +172,20 @@ static int capture(struct cb_transport *t, int operations, struct cb_nccl_graph 
     if (out->operations == operations)
         return CB_OK;
     drop(out);
-    int rc = cb_cuda_check(cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeThreadLocal),
-                           "cudaStreamBeginCapture", err);
+    int rc = CB_CUDA(cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeThreadLocal),
+                     "cudaStreamBeginCapture", err);
     if (rc)
         return rc;
     rc = cb_nccl_enqueue(t, operations, err);
-    int end_rc =
-        cb_cuda_check(cudaStreamEndCapture(t->stream, &graph), "cudaStreamEndCapture", &ended);
+    int end_rc = CB_CUDA(cudaStreamEndCapture(t->stream, &graph), "cudaStreamEndCapture", &ended);
     if (!rc && end_rc)
         *err = ended;
     rc = rc ? rc : end_rc;
     if (!rc)
-        rc = cb_cuda_check(cudaGraphInstantiateWithFlags(&out->executable, graph, 0),
-                           "cudaGraphInstantiate", err);
+        rc = CB_CUDA(cudaGraphInstantiateWithFlags(&out->executable, graph, 0),
+                     "cudaGraphInstantiate", err);
     if (!rc)
-        rc = cb_cuda_check(cudaGraphUpload(out->executable, t->stream), "cudaGraphUpload", err);
+        rc = CB_CUDA(cudaGraphUpload(out->executable, t->stream), "cudaGraphUpload", err);
     if (graph)
         cudaGraphDestroy(graph);
     if (rc)
@@ -210,7 +209,7 @@ static int launch_graphs(struct cb_transport *t, int operations, struct cb_error
     for (int done = 0; done < operations && !rc;) {
         const struct cb_nccl_graph *graph =
             operations - done >= t->body.operations ? &t->body : &t->rest;
-        rc = cb_cuda_check(cudaGraphLaunch(graph->executable, t->stream), "cudaGraphLaunch", err);
+        rc = CB_CUDA(cudaGraphLaunch(graph->executable, t->stream), "cudaGraphLaunch", err);
         done += graph->operations;
     }
     return rc;
@@ -237,16 +236,16 @@ int cb_nccl_run(struct cb_transport *t, int operations, double *elapsed_s, struc
     if (!rc)
         rc = come_together(t, err);
     if (!rc)
-        rc = cb_cuda_check(cudaEventRecord(t->start, t->stream), "cudaEventRecord", err);
+        rc = CB_CUDA(cudaEventRecord(t->start, t->stream), "cudaEventRecord", err);
     if (!rc)
         rc = uses_graph ? launch_graphs(t, operations, err) : cb_nccl_enqueue(t, operations, err);
     if (!rc)
-        rc = cb_cuda_check(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
+        rc = CB_CUDA(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
     if (!rc)
         rc = cb_nccl_wait(t, err);
     if (!rc)
-        rc = cb_cuda_check(cudaEventElapsedTime(&elapsed_ms, t->start, t->end),
-                           "cudaEventElapsedTime", err);
+        rc = CB_CUDA(cudaEventElapsedTime(&elapsed_ms, t->start, t->end), "cudaEventElapsedTime",
+                     err);
     if (rc) {
         t->failed = true;
         return rc;

@@ -18,8 +18,8 @@ static int fill(struct cb_transport *t, uint64_t seed, struct cb_error *err)
     size_t count = count_of(t), block = count / (size_t)t->size;
     char *input = step->in_place ? t->receive + (cb_nccl_input(t) - t->receive) : t->send;
     int owner = t->rank;
-    int rc = cb_cuda_check(cudaMemsetAsync(t->receive, SPOILED, step->size_bytes, t->stream),
-                           "cudaMemsetAsync", err);
+    int rc = CB_CUDA(cudaMemsetAsync(t->receive, SPOILED, step->size_bytes, t->stream),
+                     "cudaMemsetAsync", err);
     if (rc)
         return rc;
     if (step->motion != CB_MOTION_COLLECTIVE)
@@ -85,26 +85,26 @@ static int one_operation(struct cb_transport *t, struct cb_error *err)
 int cb_nccl_verify(struct cb_transport *t, uint64_t seed, uint64_t *wrong, struct cb_error *err)
 {
     uint64_t found = 0;
-    int rc = cb_cuda_check(cudaMemsetAsync(t->wrong, 0, sizeof(*t->wrong), t->stream),
-                           "cudaMemsetAsync", err);
+    int rc =
+        CB_CUDA(cudaMemsetAsync(t->wrong, 0, sizeof(*t->wrong), t->stream), "cudaMemsetAsync", err);
     if (!rc)
         rc = fill(t, seed, err);
     /* The first operation of a step may make connections, and so may wait for other ranks. */
     if (!rc)
         rc = cb_nccl_call(t, "the first operation of a step", one_operation, err);
     if (!rc)
-        rc = cb_cuda_check(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
+        rc = CB_CUDA(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
     if (!rc)
         rc = cb_nccl_wait(t, err);
     if (!rc)
         rc = check(t, seed, err);
     if (!rc)
-        rc = cb_cuda_check(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
+        rc = CB_CUDA(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
     if (!rc)
         rc = cb_nccl_wait(t, err);
     if (!rc)
-        rc = cb_cuda_check(cudaMemcpy(&found, t->wrong, sizeof(found), cudaMemcpyDeviceToHost),
-                           "cudaMemcpy", err);
+        rc = CB_CUDA(cudaMemcpy(&found, t->wrong, sizeof(found), cudaMemcpyDeviceToHost),
+                     "cudaMemcpy", err);
     if (rc) {
         t->failed = true;
         return rc;

@@ -165,13 +165,16 @@ static cudaError_t driver_state(void)
     return simgpu_device_count() == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 
+void simgpu_trace(const char *call)
+{
+    if (process.trace != NULL)
+        fprintf(process.trace, "%.9f %s\n", simgpu_host_now_s(), call);
+}
+
 cudaError_t simgpu_enter(const char *call)
 {
     cudaError_t error = driver_state();
-    if (process.trace != NULL) {
-        fprintf(process.trace, "%.9f %s\n", simgpu_host_now_s(), call);
-        fflush(process.trace);
-    }
+    simgpu_trace(call);
     if (error == cudaSuccess)
         error = devices[simgpu_device_physical(current_device)].sticky;
     return simgpu_error(error);

@@ -669,6 +669,7 @@ static ncclResult_t call_collective(const char *call, const struct collective *c
         (int)c->op < 0 || c->op > ncclAvg)
         return simnccl_fail(NULL, ncclInvalidArgument, "%s : invalid type, operation or root",
                             call);
+    simgpu_trace(call);
     bool root = c->comm->rank == c->root;
     bool wide_send = c->kind == SIMNCCL_REDUCE_SCATTER || c->kind == SIMNCCL_ALL_TO_ALL ||
                      (c->kind == SIMNCCL_SCATTER && root);
@@ -754,6 +755,7 @@ static ncclResult_t call_transfer(const char *call, bool sends, char *data, size
     ncclResult_t result = simnccl_ready(comm);
     if (result != ncclSuccess)
         return result;
+    simgpu_trace(call);
     size_t bytes = count * simnccl_type_bytes(type);
     if (simnccl_type_bytes(type) == 0 || peer < 0 || peer >= comm->size)
         return simnccl_fail(NULL, ncclInvalidArgument,

@@ -14,7 +14,8 @@
 struct cb_nvml_device {
     int physical;
     double seen_busy_s;
-    bool working; /* at the last look */
+    bool working;   /* at the last look */
+    unsigned looks; /* at the error counters of a working card */
 };
 
 static struct cb_nvml_device devices[MAX_DEVICES];
@@ -344,9 +345,13 @@ int nvmlDeviceGetTotalEccErrors(struct cb_nvml_device *device, int kind, int cou
 {
     (void)counter;
     int code = check(device);
-    if (code == CB_NVML_SUCCESS)
-        *errors = (unsigned long long)number(
-            device, "ecc", kind == CB_NVML_ECC_CORRECTED ? "corrected" : "uncorrected", 0);
+    if (code != CB_NVML_SUCCESS)
+        return code;
+    if (works(device) && kind == CB_NVML_ECC_CORRECTED)
+        device->looks++;
+    *errors = device->looks *
+              (unsigned long long)number(
+                  device, "ecc", kind == CB_NVML_ECC_CORRECTED ? "corrected" : "uncorrected", 0);
     return code;
 }
 

@@ -129,6 +129,10 @@ uint64_t simgpu_device_used_bytes(int physical);
 /* The device the calling thread works on. */
 int simgpu_device_current(void);
 
+/* Writes a line for a call to the file SIMGPU_TRACE.RANK, if that is set: simulated time and name.
+ */
+void simgpu_trace(const char *call);
+
 /* ---- clocks and streams ---- */
 
 /* The host's simulated clock. advance moves it by, reach moves it to (never back). */
