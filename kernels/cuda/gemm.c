@@ -399,8 +399,8 @@ static int check_places(struct cb_kernels *set, const struct gemm_type *type, st
         .dtype = type->dtype,
         .out_dtype = type->out_dtype,
     };
-    return cb_cuda_launch(CB_CUDA_STUB(check_places), cb_cuda_blocks(32 * CHECKED_PLACES), &places,
-                          set->stream, err);
+    return cb_cuda_launch(CB_CUDA_STUB(check_places), cb_cuda_blocks(UINT64_C(32) * CHECKED_PLACES),
+                          &places, set->stream, err);
 }
 
 static int gemm_verify(struct cb_kernels *set, uint64_t *wrong, struct cb_error *err)

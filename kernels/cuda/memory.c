@@ -77,9 +77,9 @@ static double scalar_of(uint64_t round)
 static void write_words(enum cb_dtype dtype, double value, uint32_t words[4])
 {
     float narrow = (float)value;
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++)
         if (dtype == CB_DTYPE_FLOAT64)
-            memcpy(&words[i], (const char *)&value + 4 * (i % 2), sizeof(words[i]));
+            memcpy(&words[i], (const char *)&value + sizeof(words[i]) * (i % 2), sizeof(words[i]));
         else
             memcpy(&words[i], &narrow, sizeof(words[i]));
 }

@@ -96,7 +96,7 @@ int cb_gpu_survey_run(const struct cb_coordinator *coordinator, struct cb_gpu_wa
     struct host_gpus *mine = calloc(1, sizeof(*mine));
     int rc = mine ? CB_OK : cb_fail(err, CB_E_MEMORY, "no memory for the GPUs of a host");
     rc = cb_group_agree(c->world, rc, err);
-    if (!rc && c->leaders)
+    if (!rc && mine && c->leaders)
         look_at_host(watch, mine);
     if (!rc)
         rc = gather_hosts(c, mine, result, err);

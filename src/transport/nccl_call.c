@@ -90,7 +90,7 @@ static int fail_late(struct cb_transport *t, const char *what, struct cb_error *
 int cb_nccl_settle(struct cb_transport *t, ncclResult_t result, const char *call,
                    struct cb_error *err)
 {
-    const long pause_ns = 20 * 1000;
+    const long pause_ns = 20 * 1000L;
     double start_s = cb_clock_now_s();
     ncclResult_t state = result;
     while (state == ncclInProgress) {
@@ -193,7 +193,7 @@ void cb_nccl_leave(struct cb_transport *t,
 int cb_nccl_wait(struct cb_transport *t, struct cb_error *err)
 {
     enum { SPINS = 200, LOOKS_PER_CHECK = 64 };
-    const long pause_ns = 50 * 1000;
+    const long pause_ns = 50 * 1000L;
     double start_s = cb_clock_now_s();
     cudaError_t state;
     int rc = CB_OK;

@@ -107,7 +107,7 @@ static void read_counts(const char *line, struct cb_nccl_use *use)
         while (start && start > line && isdigit((unsigned char)start[-1]))
             start--;
         if (start && start < at)
-            keep_largest(places[i], atoi(start));
+            keep_largest(places[i], (int)strtol(start, NULL, 10));
     }
 }
 
