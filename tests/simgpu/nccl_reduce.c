@@ -46,7 +46,9 @@ size_t simnccl_type_bytes(ncclDataType_t type)
                 else if (op == ncclMax ? next > value : next < value)                              \
                     value = next;                                                                  \
             }                                                                                      \
-            to[i] = op == ncclAvg ? (type)(value / (type)part_count) : value;                      \
+            to[i] = value;                                                                         \
+            if (op == ncclAvg)                                                                     \
+                to[i] = (type)(value / (type)part_count);                                          \
         }                                                                                          \
     }
 
