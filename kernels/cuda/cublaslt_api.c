@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/strbuf.h"
+#include <unistd.h>
 
 #define TEXT_OF(x) TEXT_OF_VALUE(x)
 #define TEXT_OF_VALUE(x) #x
@@ -30,9 +29,8 @@ static const struct {
     {"CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/cu*/lib/" NAME},
     {NULL, "/usr/local/cuda/lib64/" NAME},
     {NULL, "/usr/local/lib/python3*/*-packages/nvidia/cu*/lib/" NAME},
-    {NULL, "/opt/*/lib/python3*/site-packages/nvidia/cu*/lib/" NAME},
-    {NULL, "/opt/*/.venv/lib/python3*/site-packages/nvidia/cu*/lib/" NAME},
 };
+#define BELOW_PYTHON "/../lib/python3*/site-packages/nvidia/cu*/lib/" NAME
 
 /* NULL, or the name of a function that is not there. */
 static const char *fill(void *library, struct cb_cublaslt_api *api)
@@ -99,6 +97,23 @@ static int load_matching(const char *pattern, struct cb_cublaslt_api *out, struc
     return rc;
 }
 
+/* The wheels of the python3 that PATH leads to. */
+static int load_beside_python(struct cb_cublaslt_api *out, struct cb_error *err)
+{
+    const char *rest = getenv("PATH");
+    while (rest && *rest) {
+        char program[PATH_MAX], pattern[PATH_MAX + sizeof(BELOW_PYTHON)];
+        int folder = (int)strcspn(rest, ":");
+        int length = snprintf(program, sizeof(program), "%.*s/python3", folder, rest);
+        if (folder > 0 && length < (int)sizeof(program) && access(program, X_OK) == 0) {
+            snprintf(pattern, sizeof(pattern), "%.*s%s", folder, rest, BELOW_PYTHON);
+            return load_matching(pattern, out, err);
+        }
+        rest += folder + (rest[folder] == ':');
+    }
+    return CB_E_UNSUPPORTED;
+}
+
 int cb_cublaslt_load(struct cb_cublaslt_api *api, struct cb_error *err)
 {
     const char *given = getenv(VARIABLE);
@@ -119,6 +134,8 @@ int cb_cublaslt_load(struct cb_cublaslt_api *api, struct cb_error *err)
         if (length > 0 && length < (int)sizeof(pattern))
             rc = load_matching(pattern, api, err);
     }
+    if (rc)
+        rc = load_beside_python(api, err);
     if (rc)
         cb_error_set_hint(err,
                           "install cuBLAS %d (it comes with the CUDA toolkit and with PyTorch) or "
