@@ -1,4 +1,5 @@
 /* The kernel set of one GPU: opening, one prepared kernel at a time, timing by events. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,18 +31,51 @@ int cb_cuda_budget(const struct cb_kernels *set, uint64_t *budget_bytes, struct 
     return CB_OK;
 }
 
+int cb_cuda_check_call(int cuda_code, const char *call, struct cb_error *err)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(call, "("), call);
+    return cb_cuda_check(cuda_code, name, err);
+}
+
+/* Out of memory says more than CUDA's own words: for what, and how much. */
+static int check_memory(const struct cb_kernels *set, cudaError_t error, const char *call,
+                        uint64_t size_bytes, const char *hint, struct cb_error *err)
+{
+    int rc = cb_cuda_check((int)error, call, err);
+    if (rc != CB_E_MEMORY)
+        return rc;
+    cb_fail(err, CB_E_MEMORY,
+            "no memory for the %s kernel of GPU %d: %s of %" PRIu64 " bytes failed",
+            cb_kernel_name(set->kernel), set->gpu.index, call, size_bytes);
+    cb_error_set_detail(err, "%s: %s", call, cudaGetErrorString(error));
+    cb_error_set_hint(err, "%s", hint);
+    return rc;
+}
+
+int cb_cuda_reserve(struct cb_kernels *set, void **out, uint64_t size_bytes, struct cb_error *err)
+{
+    void *memory = NULL;
+    int rc = check_memory(set, cudaMalloc(&memory, size_bytes), "cudaMalloc", size_bytes,
+                          "another process may hold the GPU's memory: see nvidia-smi", err);
+    if (!rc)
+        *out = memory;
+    return rc;
+}
+
 int cb_cuda_allocate(struct cb_kernels *set, int index, uint64_t size_bytes, struct cb_error *err)
 {
-    void *buffer = NULL;
-    cudaError_t error = cudaMalloc(&buffer, size_bytes);
-    if (error == cudaErrorMemoryAllocation) {
-        cb_cuda_check((int)error, "cudaMalloc", err);
-        return cb_fail(err, CB_E_MEMORY, "GPU %d has no memory for the %s kernel: %llu bytes",
-                       set->gpu.index, cb_kernel_name(set->kernel), (unsigned long long)size_bytes);
-    }
-    int rc = cb_cuda_check((int)error, "cudaMalloc", err);
+    return cb_cuda_reserve(set, &set->buffers[index], size_bytes, err);
+}
+
+int cb_cuda_pin(struct cb_kernels *set, void **out, uint64_t size_bytes, struct cb_error *err)
+{
+    void *memory = NULL;
+    int rc = check_memory(
+        set, cudaHostAlloc(&memory, size_bytes, cudaHostAllocDefault), "cudaHostAlloc", size_bytes,
+        "the host or its container allows too little pinned memory (ulimit -l)", err);
     if (!rc)
-        set->buffers[index] = buffer;
+        *out = memory;
     return rc;
 }
 

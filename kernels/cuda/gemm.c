@@ -287,11 +287,12 @@ static int allocate(struct cb_kernels *set, const struct gemm_type *type, uint64
     if (!rc)
         rc = cb_cuda_allocate(set, 2, in_bytes, err);
     if (!rc && state->workspace_bytes > 0)
-        rc = CB_CUDA(cudaMalloc(&state->workspace, state->workspace_bytes), err);
+        rc = cb_cuda_reserve(set, &state->workspace, state->workspace_bytes, err);
     if (!rc)
-        rc = CB_CUDA(cudaMalloc((void **)&state->z, CB_CUDA_VECTORS * order * sizeof(double)), err);
+        rc =
+            cb_cuda_reserve(set, (void **)&state->z, CB_CUDA_VECTORS * order * sizeof(double), err);
     if (!rc)
-        rc = CB_CUDA(cudaMalloc((void **)&state->digest, order * sizeof(uint64_t)), err);
+        rc = cb_cuda_reserve(set, (void **)&state->digest, order * sizeof(uint64_t), err);
     if (!rc)
         *largest = order;
     return rc;

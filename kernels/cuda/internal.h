@@ -99,9 +99,13 @@ int cb_cuda_launch(const void *stub, uint64_t blocks, const void *args, cudaStre
 /* Blocks of a kernel that loops over count elements and is not timed. */
 uint64_t cb_cuda_blocks(uint64_t count);
 
-/* Allocates a device buffer. The buffers are freed after the family's release. Errors: CB_E_MEMORY.
+/* Allocates a device buffer of the set (they are freed after the family's release), device memory
+ * of the family's own, pinned memory of the host. Errors: CB_E_MEMORY says for which kernel and how
+ * much.
  */
 int cb_cuda_allocate(struct cb_kernels *set, int index, uint64_t size_bytes, struct cb_error *err);
+int cb_cuda_reserve(struct cb_kernels *set, void **out, uint64_t size_bytes, struct cb_error *err);
+int cb_cuda_pin(struct cb_kernels *set, void **out, uint64_t size_bytes, struct cb_error *err);
 
 /* How many bytes a kernel may allocate on the device: two fifths of what is free there, and no more
  * than the configured limit. */
@@ -117,7 +121,9 @@ const char *cb_cuda_gemm_obstacle(const struct cb_cuda_gpu *gpu, enum cb_dtype d
 int cb_cuda_wrong_begin(struct cb_kernels *set, struct cb_error *err);
 int cb_cuda_wrong_end(struct cb_kernels *set, uint64_t *wrong, struct cb_error *err);
 
-/* CB_OK or the error of a runtime call: CB_CUDA(cudaFree(p), err). */
-#define CB_CUDA(call, err) cb_cuda_check((int)(call), #call, err)
+/* CB_OK or the error of a runtime call, which is named without its arguments: CB_CUDA(cudaFree(p),
+ * err). */
+#define CB_CUDA(call, err) cb_cuda_check_call((int)(call), #call, err)
+int cb_cuda_check_call(int cuda_code, const char *call, struct cb_error *err);
 
 #endif

@@ -235,7 +235,7 @@ static int memory_prepare(struct cb_kernels *set, struct cb_kernel_work *work, s
     memset(&set->memory, 0, sizeof(set->memory));
     int rc = size_arrays(set, &note, err);
     if (!rc)
-        rc = CB_CUDA(cudaMalloc((void **)&set->memory.sums, CB_CUDA_SUMS * sizeof(uint32_t)), err);
+        rc = cb_cuda_reserve(set, (void **)&set->memory.sums, CB_CUDA_SUMS * sizeof(uint32_t), err);
     for (int i = 0; !rc && i < arrays; i++) {
         rc = cb_cuda_allocate(set, i, set->memory.array_bytes, err);
         if (!rc)

@@ -110,8 +110,7 @@ static int open_in(struct cb_kernels *set, struct cb_error *err)
     struct cb_transfer_state *state = &set->transfer;
     int rc = cb_cuda_allocate(set, 0, state->size_bytes, err);
     if (!rc)
-        rc = CB_CUDA(
-            cudaHostAlloc((void **)&state->host[0], state->size_bytes, cudaHostAllocDefault), err);
+        rc = cb_cuda_pin(set, (void **)&state->host[0], state->size_bytes, err);
     if (!rc)
         fill_host(state->host[0], words_of(set), DIRECTION_IN);
     return rc;
@@ -131,8 +130,7 @@ static int open_out(struct cb_kernels *set, struct cb_error *err)
     struct cb_transfer_state *state = &set->transfer;
     int rc = open_source(set, err);
     if (!rc)
-        rc = CB_CUDA(
-            cudaHostAlloc((void **)&state->host[1], state->size_bytes, cudaHostAllocDefault), err);
+        rc = cb_cuda_pin(set, (void **)&state->host[1], state->size_bytes, err);
     if (!rc)
         memset(state->host[1], 0, state->size_bytes);
     return rc;
@@ -174,7 +172,7 @@ static int open_peer(struct cb_kernels *set, int *direct, struct cb_error *err)
         return rc;
     rc = CB_CUDA(cudaSetDevice(set->gpu.peer), err);
     if (!rc)
-        rc = CB_CUDA(cudaMalloc(&state->peer, state->size_bytes), err);
+        rc = cb_cuda_reserve(set, &state->peer, state->size_bytes, err);
     int back = CB_CUDA(cudaSetDevice(set->gpu.index), rc ? NULL : err);
     return rc ? rc : back;
 }
