@@ -19,6 +19,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export HOME=$work/home
 mkdir "$HOME"
 # Under the sanitizers: MPI's own leaks are not ours, and the interposer may be loaded first.
+export UBSAN_OPTIONS=halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
 export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
 # Steps that take a known time: nothing settles at such a target, so each lasts its whole time box.
