@@ -168,6 +168,8 @@ static ncclResult_t build_mesh(struct ncclComm *comm)
 
 static ncclResult_t make_room(struct ncclComm *comm, int size)
 {
+    if (size < 1)
+        return simnccl_fail(comm, ncclInternalError, "a communicator without ranks");
     comm->size = size;
     comm->peers = calloc((size_t)size, sizeof(*comm->peers));
     comm->sockets = malloc((size_t)size * sizeof(*comm->sockets));

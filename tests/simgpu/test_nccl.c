@@ -97,6 +97,12 @@ static void fill(struct rank *r, int rank, size_t count)
         r->send[i] = (float)(rank + 1) * (float)(i % 1000);
 }
 
+/* What fill multiplies by on that rank. */
+static float from_rank(size_t rank)
+{
+    return (float)(rank + 1);
+}
+
 static void all_operations(int rank, const int pipes[2])
 {
     struct rank r;
@@ -117,7 +123,7 @@ static void all_operations(int rank, const int pipes[2])
     CHECK(ncclAllGather(r.send, r.recv, n, ncclFloat32, r.comm, r.stream) == ncclSuccess);
     CHECK(cudaStreamSynchronize(r.stream) == cudaSuccess);
     for (size_t i = 0; i < RANKS * n; i++)
-        CHECK(r.recv[i] == (float)(i / n + 1) * (float)(i % n % 1000));
+        CHECK(r.recv[i] == from_rank(i / n) * (float)(i % n % 1000));
 
     fill(&r, rank, RANKS * n);
     CHECK(ncclReduceScatter(r.send, r.recv, n, ncclFloat32, ncclSum, r.comm, r.stream) ==
@@ -134,7 +140,7 @@ static void all_operations(int rank, const int pipes[2])
     CHECK(ncclAlltoAll(r.send, r.recv, n, ncclFloat32, r.comm, r.stream) == ncclSuccess);
     CHECK(cudaStreamSynchronize(r.stream) == cudaSuccess);
     for (size_t i = 0; i < RANKS * n; i++)
-        CHECK(r.recv[i] == (float)(i / n + 1) * (float)(((size_t)rank * n + i % n) % 1000));
+        CHECK(r.recv[i] == from_rank(i / n) * (float)(((size_t)rank * n + i % n) % 1000));
 
     /* a ring, and to itself */
     CHECK(ncclGroupStart() == ncclSuccess);
