@@ -16,6 +16,9 @@ enum cb_dtype {
     CB_DTYPE_COUNT
 };
 
+/* The types before this one travel; those from it on are of kernels alone. */
+#define CB_DTYPE_MOVED_COUNT CB_DTYPE_TF32
+
 /* "float32", ...; the parser returns -1 for an unknown name. */
 const char *cb_dtype_name(enum cb_dtype dtype);
 int cb_dtype_parse(const char *name);

@@ -316,7 +316,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_OPS:
         return parse_list(o, "--ops", text, op_name, request->ops, CB_OP_COUNT);
     case KEY_DTYPES:
-        return parse_list(o, "--dtypes", text, dtype_name, request->dtypes, CB_DTYPE_COUNT);
+        return parse_list(o, "--dtypes", text, dtype_name, request->dtypes, CB_DTYPE_MOVED_COUNT);
     case KEY_REDOPS:
         return parse_list(o, "--redops", text, redop_name, request->redops, CB_REDOP_COUNT);
     case KEY_SCOPES:
@@ -432,7 +432,7 @@ int cb_run_options_record(const struct cb_run_options *options, struct cb_result
         const bool *wanted;
         int count;
     } lists[] = {{"ops", op_name, request->ops, CB_OP_COUNT},
-                 {"dtypes", dtype_name, request->dtypes, CB_DTYPE_COUNT},
+                 {"dtypes", dtype_name, request->dtypes, CB_DTYPE_MOVED_COUNT},
                  {"redops", redop_name, request->redops, CB_REDOP_COUNT},
                  {"scopes", scope_name, request->scopes, CB_SCOPE_COUNT}};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !rc; i++) {

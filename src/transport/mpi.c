@@ -130,7 +130,7 @@ static bool mpi_supports(const struct cb_transport *t, const struct cb_step *ste
     bool has_arithmetic = find_type(step->dtype, &type);
     const char *why = NULL;
     if (step->motion == CB_MOTION_COLLECTIVE && cb_op_reduces(step->op) && !has_arithmetic)
-        why = "MPI has no arithmetic on 16-bit floating point";
+        why = "MPI has no arithmetic on floating point of 16 bits or fewer";
     else if (step->in_place && step->op == CB_OP_BROADCAST)
         why = "MPI_Bcast has one buffer: in place and out of place are the same";
     else if (step->size_bytes / cb_dtype_size_bytes(step->dtype) > INT_MAX)
