@@ -393,7 +393,8 @@ static int conclude(struct run *run, const struct cb_error *fault)
     if (printed)
         return cb_cli_fail("run", &err);
     int status = cb_judge_exit_status(result);
-    return status == 1 && run->options.exit_zero ? 0 : status;
+    bool is_forgiven = run->options.exit_zero && !cb_judge_has_wrong_data(result);
+    return status == 1 && is_forgiven ? 0 : status;
 }
 
 int cb_cmd_run(int argc, char **argv)

@@ -124,7 +124,9 @@ static const struct argp_option argp_options[] = {
      .arg = "DIR",
      .doc = "Folder of result.json (default commbound-DATE-TIME)"},
     {.name = "format", .key = KEY_FORMAT, .arg = "NAME", .doc = "text, json or csv (default text)"},
-    {.name = "exit-zero", .key = KEY_EXIT_ZERO, .doc = "Exit 0 whatever the verdict is"},
+    {.name = "exit-zero",
+     .key = KEY_EXIT_ZERO,
+     .doc = "Exit 0 whatever the verdict and the checks say; wrong data still fail"},
     {.name = "quiet", .key = KEY_QUIET, .doc = "No progress on stderr"},
     {0},
 };

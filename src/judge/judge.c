@@ -367,6 +367,11 @@ static struct tally tally_rows(const struct cb_result *result)
     return tally;
 }
 
+bool cb_judge_has_wrong_data(const struct cb_result *result)
+{
+    return tally_rows(result).wrong;
+}
+
 int cb_judge_exit_status(const struct cb_result *result)
 {
     struct tally tally = tally_rows(result);

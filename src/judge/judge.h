@@ -47,4 +47,7 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
  */
 int cb_judge_exit_status(const struct cb_result *result);
 
+/* Whether data arrived or were computed wrong in any step: no wish for a status of 0 hides that. */
+bool cb_judge_has_wrong_data(const struct cb_result *result);
+
 #endif
