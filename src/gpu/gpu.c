@@ -6,6 +6,19 @@
 
 #include "gpu/nvml_api.h"
 
+const struct cb_gpu_sample cb_gpu_sample_unknown = {
+    .sm_clock_hz = -1,
+    .memory_clock_hz = -1,
+    .power_w = -1,
+    .temperature_celsius = -1,
+    .utilization = -1,
+    .pcie_generation = -1,
+    .pcie_width = -1,
+    .throttle = -1,
+    .ecc_corrected = -1,
+    .ecc_uncorrected = -1,
+};
+
 /* ---- PCI addresses ---- */
 
 /* Reads the hexadecimal digits at *text, at most so many, up to end. */
@@ -317,17 +330,8 @@ void cb_gpu_sample(const struct cb_nvml_api *api, unsigned index, struct cb_gpu_
     struct cb_nvml_utilization utilization;
     unsigned value = 0;
     double time_s = sample->time_s;
-    *sample = (struct cb_gpu_sample){.time_s = time_s,
-                                     .sm_clock_hz = -1,
-                                     .memory_clock_hz = -1,
-                                     .power_w = -1,
-                                     .temperature_celsius = -1,
-                                     .utilization = -1,
-                                     .pcie_generation = -1,
-                                     .pcie_width = -1,
-                                     .throttle = -1,
-                                     .ecc_corrected = -1,
-                                     .ecc_uncorrected = -1};
+    *sample = cb_gpu_sample_unknown;
+    sample->time_s = time_s;
     int result = api->nvmlDeviceGetHandleByIndex_v2(index, &q.device);
     sample->lost = result == CB_NVML_GPU_IS_LOST;
     if (result != CB_NVML_SUCCESS)

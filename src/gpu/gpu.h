@@ -78,6 +78,9 @@ struct cb_gpu_sample {
     bool lost; /* the card no longer answers; everything else is unknown */
 };
 
+/* A sample of which nothing is known: time 0, all else -1. */
+extern const struct cb_gpu_sample cb_gpu_sample_unknown;
+
 /* Writes "0000:07:00.0" for any spelling of a PCI address: 4 or 8 digits of domain, or none, upper
  * or lower case. Returns false, with *text empty, for what is none. */
 bool cb_gpu_bus_id_normalise(const char *given, char *text, size_t size_bytes);

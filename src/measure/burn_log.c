@@ -231,19 +231,6 @@ static void fill_point(const struct cb_gpu_sample *samples, size_t first, size_t
     point->utilization = mean(sums[UTILIZATION], counts[UTILIZATION]);
 }
 
-static const struct cb_gpu_sample nothing_seen = {
-    .sm_clock_hz = -1,
-    .memory_clock_hz = -1,
-    .power_w = -1,
-    .temperature_celsius = -1,
-    .utilization = -1,
-    .pcie_generation = -1,
-    .pcie_width = -1,
-    .throttle = -1,
-    .ecc_corrected = -1,
-    .ecc_uncorrected = -1,
-};
-
 size_t cb_burn_thin(const struct cb_burn_log *log, int rank, double elapsed_s, size_t count,
                     struct cb_burn_sample *points)
 {
@@ -262,7 +249,7 @@ size_t cb_burn_thin(const struct cb_burn_log *log, int rank, double elapsed_s, s
             continue;
         struct cb_burn_sample *point = &points[made++];
         memset(point, 0, sizeof(*point));
-        point->gpu = nothing_seen;
+        point->gpu = cb_gpu_sample_unknown;
         if (sample > first)
             fill_point(log->samples.items, first, sample, &point->gpu);
         point->rank = rank;
