@@ -93,11 +93,9 @@ static int combine(struct cb_group *group, double *values, size_t count, int is_
     for (size_t i = 0; i < count; i++)
         for (int r = 0; r < group->board->size; r++) {
             double other = ((const double *)(const void *)group->board->slots[r])[i];
-            if (r == 0)
-                values[i] = other;
-            else if (is_sum)
-                values[i] += other;
-            else if (other > values[i])
+            if (is_sum)
+                values[i] = r == 0 ? other : values[i] + other;
+            else if (r == 0 || other > values[i])
                 values[i] = other;
         }
     return cb_group_barrier(group, err);
