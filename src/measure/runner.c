@@ -25,13 +25,10 @@ static int look_around(struct cb_runner *runner, const char **stopped_by, struct
     return CB_OK;
 }
 
-/* Kernels are few and their samples long: they get more time to settle. The rest of the run's time
- * bounds every step. */
-static void set_policy(struct cb_runner *runner, const struct cb_item *item)
+/* The rest of the run's time bounds a step too. */
+static void set_policy(struct cb_runner *runner)
 {
-    const double kernel_boxes = 3;
-    double boxes = item->kind == CB_ITEM_KERNEL ? kernel_boxes : 1;
-    struct cb_sampler_policy policy = cb_sampler_policy_default(boxes * runner->config->time_box_s);
+    struct cb_sampler_policy policy = cb_sampler_policy_default(runner->config->time_box_s);
     policy.target_relative = runner->config->target_relative;
     policy.hard_box_s = fmin(policy.hard_box_s, fmax(runner->remaining_s, 0));
     policy.time_box_s = fmin(policy.time_box_s, policy.hard_box_s);
@@ -135,7 +132,7 @@ static void show_progress(const struct cb_runner *runner, const struct cb_plan *
 static int run_item(struct cb_runner *runner, const struct cb_item *item, uint64_t seed,
                     bool *interrupted, struct cb_error *err)
 {
-    set_policy(runner, item);
+    set_policy(runner);
     switch (item->kind) {
     case CB_ITEM_LINK:
         return cb_step_links(runner, item, seed, interrupted, err);

@@ -98,7 +98,7 @@ int cb_sampler_operations(double operation_s, double target_s)
 static int fewest_rounds(double elapsed_s)
 {
     const double short_s = 5e-3, long_s = 100e-3;
-    return elapsed_s < short_s ? 3 : elapsed_s < long_s ? 2 : 1;
+    return elapsed_s < short_s ? 3 : elapsed_s < long_s ? 4 : 1;
 }
 
 bool cb_calibration_step(struct cb_calibration *calibration, double operation_s, double target_s)

@@ -58,13 +58,13 @@ int cb_sampler_operations(double operation_s, double target_s);
 struct cb_calibration {
     int operations; /* to time next; the answer when the search is over */
     int rounds;
-    double
-        best_s; /* shortest time of one operation so far: whatever delays one, nothing hurries it */
+    double best_s; /* shortest operation so far: much delays one, nothing hurries it */
 };
 
 /* Takes the time of one operation, averaged over calibration->operations of them, and returns
- * whether the search is over. A short operation is looked at three times, one of 5 ms twice, one of
- * 100 ms once: a single delay must not pass for a slow operation. */
+ * whether the search is over. A short operation is looked at three times: a single delay must not
+ * pass for a slow operation. One of 5 to 100 ms is looked at four times: connections that rested
+ * while data were checked need that to come up to speed. A longer one, once. */
 bool cb_calibration_step(struct cb_calibration *calibration, double operation_s, double target_s);
 
 #endif

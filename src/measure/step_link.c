@@ -7,7 +7,7 @@
 enum { PING_BYTES = 8, LINK_WINDOW_MESSAGES = 8 };
 
 /* A stream fills the buffers of the switch or shaper first: a sample is long against them. */
-static const double stream_sample_s = 0.12;
+static const double stream_sample_s = 0.1;
 
 /* One direction of one link, as the sending node's first rank knows it. */
 struct link {
