@@ -105,7 +105,7 @@ static const struct argp_option argp_options[] = {
      .key = KEY_STEP_LIMIT,
      .arg = "TIME",
      .doc = "Time box of a step that does not settle: it is then marked noisy. Slow operations get "
-            "six samples all the same, up to forty times this (default 300ms)"},
+            "six samples all the same, up to forty times this (default 500ms)"},
     {.name = "time-limit",
      .key = KEY_TIME_LIMIT,
      .arg = "TIME",
@@ -389,7 +389,7 @@ static void set_defaults(struct cb_run_options *options)
     request->max_bytes = 64u << 20;
     request->step_factor = 2;
     request->links = request->kernels = true;
-    options->time_box_s = 0.3;
+    options->time_box_s = 0.5;
     options->target_relative = 0.02;
     options->hang_limit_s = 120;
     options->seed = 1;
