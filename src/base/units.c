@@ -195,6 +195,20 @@ int cb_parse_bandwidth(const char *text, double *bytes_per_s, struct cb_error *e
     return positive(text, forms, quantity.value * factor, bytes_per_s, err);
 }
 
+/* A positive quantity whose unit is one of count. */
+static int parse_scaled(const char *text, const char *forms, const struct multiplier *units,
+                        size_t count, double *value, struct cb_error *err)
+{
+    struct quantity quantity;
+    int rc = split(text, forms, &quantity, err);
+    if (rc)
+        return rc;
+    const struct multiplier *unit = find_unit(units, count, quantity.unit);
+    if (!unit)
+        return refuse(err, text, "has an unknown unit", forms);
+    return positive(text, forms, quantity.value * unit->factor, value, err);
+}
+
 int cb_parse_duration(const char *text, double *seconds, struct cb_error *err)
 {
     static const char forms[] = "a time looks like 30 or 30s, 250ms, 10us, 5min, 24h or 2d";
@@ -202,14 +216,7 @@ int cb_parse_duration(const char *text, double *seconds, struct cb_error *err)
         {"", 1},     {"s", 1},  {"ms", 1e-3L}, {"us", 1e-6L}, {"ns", 1e-9L},
         {"min", 60}, {"m", 60}, {"h", 3600},   {"d", 86400},
     };
-    struct quantity quantity;
-    int rc = split(text, forms, &quantity, err);
-    if (rc)
-        return rc;
-    const struct multiplier *unit = find_unit(units, COUNT(units), quantity.unit);
-    if (!unit)
-        return refuse(err, text, "has an unknown unit", forms);
-    return positive(text, forms, quantity.value * unit->factor, seconds, err);
+    return parse_scaled(text, forms, units, COUNT(units), seconds, err);
 }
 
 int cb_parse_count(const char *text, double *count, struct cb_error *err)
@@ -218,14 +225,7 @@ int cb_parse_count(const char *text, double *count, struct cb_error *err)
     static const struct multiplier units[] = {
         {"", 1}, {"k", 1e3L}, {"K", 1e3L}, {"M", 1e6L}, {"B", 1e9L}, {"T", 1e12L},
     };
-    struct quantity quantity;
-    int rc = split(text, forms, &quantity, err);
-    if (rc)
-        return rc;
-    const struct multiplier *unit = find_unit(units, COUNT(units), quantity.unit);
-    if (!unit)
-        return refuse(err, text, "has an unknown unit", forms);
-    return positive(text, forms, quantity.value * unit->factor, count, err);
+    return parse_scaled(text, forms, units, COUNT(units), count, err);
 }
 
 int cb_parse_share(const char *text, double *share, struct cb_error *err)

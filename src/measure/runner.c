@@ -132,18 +132,16 @@ static void show_progress(const struct cb_runner *runner, const struct cb_plan *
 static int run_item(struct cb_runner *runner, const struct cb_item *item, uint64_t seed,
                     bool *interrupted, struct cb_error *err)
 {
+    bool computes = item->kind == CB_ITEM_KERNEL || item->kind == CB_ITEM_BURN;
+    if (computes && !runner->config->kernels)
+        return cb_step_add_skipped(runner, item, "no kernels in this build", err);
     set_policy(runner);
     switch (item->kind) {
     case CB_ITEM_LINK:
         return cb_step_links(runner, item, seed, interrupted, err);
     case CB_ITEM_KERNEL:
-        if (!runner->config->kernels)
-            return cb_step_add_skipped(runner, item, "no kernels in this build", err);
         return cb_step_kernel(runner, item, interrupted, err);
-
     case CB_ITEM_BURN:
-        if (!runner->config->kernels)
-            return cb_step_add_skipped(runner, item, "no kernels in this build", err);
         return cb_step_burn(runner, item, err);
     case CB_ITEM_COLLECTIVE:
         break;
