@@ -12,12 +12,19 @@ enum cb_code {
     CB_E_MEASURE = -6,     /* a measurement could not be made */
 };
 
+/* How far an error may be from its cause. */
+enum cb_follows {
+    CB_CAUSE = 0,
+    CB_WAITED = 1,  /* in vain for another rank, which may know more */
+    CB_DROPPED = 2, /* by another rank, which left for a reason of its own: it may have waited */
+};
+
 /* What went wrong, which call said so with which values, and what to try. Empty strings are
  * "nothing to say". rank is -1 and host empty until somebody who knows them fills them in. */
 struct cb_error {
     int code;
     int rank;
-    int follows; /* 1: somebody else's trouble may be the cause, and is then the one to report */
+    int follows; /* enum cb_follows: the least of a job's errors is the one to report */
     char what[256];
     char detail[256];
     char hint[256];

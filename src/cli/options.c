@@ -319,12 +319,29 @@ int cb_cli_reject(void *input, const char *option, const char *value,
     return EINVAL;
 }
 
-/* A message is one line whatever was typed: control characters become question marks. */
-static void put_line(const char *line)
+static int write_all(int fd, const struct cb_strbuf *text)
 {
-    for (const char *c = line; *c; c++)
-        fputc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, stderr);
-    fputc('\n', stderr);
+    for (size_t done = 0; done < text->length_bytes;) {
+        ssize_t written = write(fd, text->text + done, text->length_bytes - done);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return -1;
+        done += (size_t)written;
+    }
+    return 0;
+}
+
+/* A message is one line whatever was typed: control characters become question marks. It goes out
+ * in one write, since a launcher mixes its own messages in between two. */
+static void put_line(struct cb_strbuf *line)
+{
+    for (size_t i = 0; i < line->length_bytes; i++) {
+        if ((unsigned char)line->text[i] < ' ' || line->text[i] == 0x7f)
+            line->text[i] = '?';
+    }
+    cb_strbuf_addf(line, "\n");
+    (void)write_all(STDERR_FILENO, line);
 }
 
 int cb_cli_fail(const char *command, const struct cb_error *err)
@@ -343,7 +360,7 @@ int cb_cli_fail(const char *command, const struct cb_error *err)
         cb_strbuf_addf(&line, ", rank %d", err->rank);
     if (*err->hint)
         cb_strbuf_addf(&line, "; %s", err->hint);
-    put_line(cb_strbuf_get(&line));
+    put_line(&line);
     cb_strbuf_fini(&line);
     return status;
 }
@@ -354,19 +371,6 @@ static int fail_write(const char *path, struct cb_error *err)
     int rc = cb_fail(err, CB_E_IO, "cannot write %s", path);
     cb_error_set_detail(err, "%s", strerror(number));
     return rc;
-}
-
-static int write_all(int fd, const struct cb_strbuf *text)
-{
-    for (size_t done = 0; done < text->length_bytes;) {
-        ssize_t written = write(fd, text->text + done, text->length_bytes - done);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return -1;
-        done += (size_t)written;
-    }
-    return 0;
 }
 
 /* A device or a pipe is written to, never replaced by a file. */

@@ -52,8 +52,8 @@ int cb_group_gather(struct cb_group *group, const void *mine, size_t size_bytes,
                     struct cb_error *err);
 
 /* The ranks agree on whether a phase worked: if any gives a code other than CB_OK, every rank
- * returns the code of the lowest such rank (one whose error follows from another's only where there
- * is no other) and gets its error, with host and rank (in the job), which an agreement in a smaller
+ * returns the code of the lowest such rank among those whose error is nearest to its cause (enum
+ * cb_follows) and gets its error, with host and rank (in the job), which an agreement in a smaller
  * group may have filled in before. */
 int cb_group_agree(struct cb_group *group, int code, struct cb_error *err);
 

@@ -215,8 +215,7 @@ int cb_group_gather(struct cb_group *group, const void *mine, size_t size_bytes,
 
 int cb_group_agree(struct cb_group *group, int code, struct cb_error *err)
 {
-    /* A rank that only waited in vain for another comes after all that know more. */
-    int place = group->rank + (code != CB_OK && err->follows ? group->size : 0);
+    int place = group->rank + (code != CB_OK ? err->follows * group->size : 0);
     int lowest = code == CB_OK ? INT_MAX : place;
     int mpi_code = MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, group->comm);
     if (mpi_code != MPI_SUCCESS)

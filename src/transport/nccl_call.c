@@ -62,7 +62,7 @@ int cb_nccl_check(struct cb_transport *t, ncclResult_t result, const char *call,
                         last ? last : "");
     cb_error_set_hint(err, "%s", is_known ? results[result].hint : "");
     if (err)
-        err->follows = result == ncclRemoteError;
+        err->follows = result == ncclRemoteError ? CB_DROPPED : CB_CAUSE;
     return CB_E_MEASURE;
 }
 
@@ -83,7 +83,7 @@ static int fail_late(struct cb_transport *t, const char *what, struct cb_error *
     cb_error_set_hint(err, "look for a host that is gone, dmesg for Xid messages, and firewalls "
                            "between the hosts; --hang-limit gives it more time");
     if (err)
-        err->follows = 1;
+        err->follows = CB_WAITED;
     return CB_E_MEASURE;
 }
 
