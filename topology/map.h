@@ -1,0 +1,249 @@
+/* The map of one machine: what it is made of, what is connected to what over which link, and what
+ * follows from that. A source (hwloc, a NCCL file, a matrix of nvidia-smi, a live machine) fills a
+ * builder; the finished map does not change and all questions to it are pure.
+ *
+ * Two kinds of source: some show the PCI tree, and classes follow from it; a matrix states the
+ * classes and no tree. What a source does not show is unknown, never the worst case. */
+#ifndef CB_TOPOLOGY_MAP_H
+#define CB_TOPOLOGY_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+/* Beyond these a file is refused: no machine is as large. */
+#define CB_MAP_DEVICES_MAX 8192
+#define CB_MAP_ROWS_MAX 131072 /* links, and stated classes */
+
+enum cb_map_source {
+    CB_MAP_FROM_HWLOC, /* a file of lstopo */
+    CB_MAP_FROM_NCCL,  /* read with NCCL's own rules: two-level switches flattened, no NODE */
+    CB_MAP_FROM_SMI,   /* a matrix of nvidia-smi topo */
+    CB_MAP_LIVE,       /* this machine */
+    CB_MAP_SOURCE_COUNT
+};
+
+enum cb_device_kind {
+    CB_DEVICE_NUMA, /* CPUs and memory that devices hang on: a NUMA node, or several at once */
+    CB_DEVICE_HOST_BRIDGE,
+    CB_DEVICE_PCI_BRIDGE, /* root port, a switch's ports, a NCCL file's whole switch */
+    CB_DEVICE_GPU,
+    CB_DEVICE_NIC, /* one port as software names it: a card of two has two, at one bus id or two */
+    CB_DEVICE_NVSWITCH,
+    CB_DEVICE_KIND_COUNT
+};
+
+/* How near two devices are, as nvidia-smi topo names it; nearest first, after unknown. */
+enum cb_path_class {
+    CB_CLASS_UNKNOWN,
+    CB_CLASS_SELF, /* X: the same device */
+    CB_CLASS_PIX,  /* at most one PCI switch between */
+    CB_CLASS_PXB,  /* several, and no host bridge */
+    CB_CLASS_PHB,  /* a host bridge; in NCCL's files the CPU of one NUMA node */
+    CB_CLASS_NODE, /* several host bridges of one NUMA node */
+    CB_CLASS_SYS,  /* the link between NUMA nodes */
+    CB_CLASS_COUNT
+};
+
+enum cb_link_kind {
+    CB_LINK_UNKNOWN,
+    CB_LINK_NVLINK,
+    CB_LINK_NVSWITCH, /* NVLink through a switch */
+    CB_LINK_C2C,
+    CB_LINK_XGMI,
+    CB_LINK_PCIE,
+    CB_LINK_INFINIBAND, /* from here on: what a NIC's port is */
+    CB_LINK_ROCE,
+    CB_LINK_EFA,
+    CB_LINK_SLINGSHOT,
+    CB_LINK_OMNIPATH,
+    CB_LINK_USNIC,
+    CB_LINK_IWARP,
+    CB_LINK_SOFT_ROCE, /* RDMA in software: never fast */
+    CB_LINK_RDMA,      /* RDMA, and the source does not say over what */
+    CB_LINK_ETHERNET,
+    CB_LINK_WIFI,
+    CB_LINK_KIND_COUNT
+};
+
+/* What a device's link to the bridge above it is, as the source states it; 0 unknown. */
+struct cb_map_pcie {
+    double transfers_per_s; /* per lane: 16e9 is generation 4 */
+    int lanes;
+    double max_transfers_per_s; /* what both ends can; 0 when the source does not say */
+    int max_lanes;
+};
+
+enum cb_up { CB_UP_UNKNOWN, CB_UP_YES, CB_UP_NO };
+
+struct cb_map_device {
+    enum cb_device_kind kind;
+    char name[48];    /* as the source names it ("GPU0", "cuda0", "mlx5_0"), cleaned */
+    char partner[48]; /* further names of the same device ("ib0", "nvml0/opencl0d0"), cleaned */
+    char bus_id[24];  /* lower case, "0000:18:00.0"; empty when the source shows none */
+    char model[64];   /* what it says it is ("Tesla V100-SXM3-32GB"); empty when unknown */
+    int parent; /* index of the device above it in the tree, always a smaller index; -1: none */
+    int numa;   /* operating-system index of its NUMA node; -1 unknown, or several */
+    int vendor_id, device_id; /* PCI; -1 unknown */
+    int subsystem_vendor_id, subsystem_device_id;
+    int pci_class; /* 0x0302; -1 unknown */
+    struct cb_map_pcie pcie;
+    /* CB_DEVICE_NUMA */
+    char nodes[32]; /* the NUMA nodes in list form, "0" or "0-3"; empty when unknown */
+    bool has_cpus;  /* false: memory alone, such as a GPU's */
+    bool is_whole;  /* the whole machine, of several nodes: what hangs here has no known place */
+    /* CB_DEVICE_GPU */
+    int gpu_index; /* the source's number for it ("dev" of NCCL, cudaN); -1: none */
+    int sm;        /* compute capability x 10 ("90"); 0 unknown, or not CUDA */
+    char cpus[64]; /* the CPUs beside it, list form, when the source states them */
+    /* CB_DEVICE_NIC */
+    enum cb_link_kind port;   /* CB_LINK_INFINIBAND and after; unknown when not said */
+    bool is_rdma;             /* RDMA-capable */
+    bool is_virtual_function; /* shares its port's rate with other functions */
+    enum cb_up up;            /* the port's state */
+    double port_bytes_per_s;  /* data rate one way; 0 unknown, or not believable */
+    double stated_bits_per_s; /* what the source states, believable or not; 0 nothing */
+    int gdr;                  /* GPUDirect RDMA: 1 yes, 0 no, -1 not said (GPUs too) */
+};
+
+/* A link beside the PCI tree: NVLink between GPUs, or from a GPU to a switch or a CPU; C2C; xGMI.
+ */
+struct cb_map_link {
+    int a, b; /* devices */
+    enum cb_link_kind kind;
+    int generation;             /* of NVLink; 0 unknown */
+    int count;                  /* links together; 0 unknown */
+    double bytes_per_s_one_way; /* all of them; 0 unknown */
+};
+
+/* A class that the source states itself, as a matrix does. */
+struct cb_map_cell {
+    int a, b;
+    enum cb_path_class path_class; /* unknown when only the NVLinks are stated */
+    int nvlinks;                   /* "NV18": 18; 0 for none */
+};
+
+/* Zero-initialised is empty. Read freely; change nothing. */
+struct cb_map {
+    enum cb_map_source source;
+    char name[64];                        /* host, when the source names one; cleaned */
+    CB_VEC(struct cb_map_device) devices; /* parents before children */
+    CB_VEC(struct cb_map_link) links;
+    CB_VEC(struct cb_map_cell) cells; /* sorted by (a, b), a < b */
+    CB_VEC(int) gpus;                 /* device indices in the source's order */
+    CB_VEC(int) nics;
+    bool has_tree;     /* the PCI tree is shown; otherwise classes come from cells or are unknown */
+    bool hides_nvlink; /* the source cannot show NVLink (topo -mp): its absence says nothing */
+};
+
+/* Frees what a map owns; the map is empty and usable again. */
+void cb_map_fini(struct cb_map *map);
+
+/* ---- building ---- */
+
+struct cb_map_builder {
+    struct cb_map map;
+};
+
+/* Starts an empty map. Free with fini, which may follow finish. */
+void cb_map_builder_init(struct cb_map_builder *builder, enum cb_map_source source);
+void cb_map_builder_fini(struct cb_map_builder *builder);
+
+/* A device of that kind whose every field says "unknown", below no parent. */
+struct cb_map_device cb_map_device_blank(enum cb_device_kind kind);
+
+/* Adds a copy of a device, its texts cleaned (cb_map_clean) and its bus id normalised; its parent
+ * must have been added before. Returns its index, or CB_E_INPUT when there are too many or the
+ * parent is not there, or CB_E_MEMORY. */
+int cb_map_builder_add(struct cb_map_builder *builder, const struct cb_map_device *device,
+                       struct cb_error *err);
+
+/* Adds a link between two devices already added, stated once for both ways; a second one of the
+ * same kind between the same two adds to its count and rate. Errors as above. */
+int cb_map_builder_link(struct cb_map_builder *builder, const struct cb_map_link *link,
+                        struct cb_error *err);
+
+/* States the class of a pair, both ways alike; a later word replaces an earlier one. */
+int cb_map_builder_state(struct cb_map_builder *builder, int a, int b,
+                         enum cb_path_class path_class, int nvlinks, struct cb_error *err);
+
+/* Finishes: rows sorted and merged, NUMA handed down the tree where a device does not state its
+ * own, GPUs and NICs listed. Hands the map over to *map (free with cb_map_fini); the builder is
+ * empty again. Errors: CB_E_MEMORY. */
+int cb_map_builder_finish(struct cb_map_builder *builder, struct cb_map *map, struct cb_error *err);
+
+/* Copies text cut to fit, with control characters, bytes beyond ASCII and what HTML reads as its
+ * own (< > & " ' `) replaced by '?'. The text may hold NULs up to length_bytes; it ends at one. */
+void cb_map_clean(char *out, size_t out_size_bytes, const char *text, size_t length_bytes);
+
+/* Reads "0000:18:00.0", "18:00.0", "00000000:18:00.0" and "0000:18:0.0" as one: lower case, a
+ * domain of at least four digits with no more zeros ahead than that, two digits of bus and device.
+ * What is no bus id ("fffffff:ffff:ff") is copied cleaned, in lower case. */
+void cb_map_normalise_bus_id(char *out, size_t out_size_bytes, const char *text);
+
+/* ---- asking; devices are indices into map->devices ---- */
+
+/* The device of that name, or of that bus id in any form; -1 when there is none. */
+int cb_map_find(const struct cb_map *map, const char *name);
+
+/* How near two devices are: the stated class, else the one that follows from the tree. Symmetric.
+ * Unknown when the source shows no place for one of them. */
+enum cb_path_class cb_map_class(const struct cb_map *map, int a, int b);
+
+/* How a pair of devices talks at best. */
+struct cb_map_path {
+    enum cb_link_kind kind;        /* unknown when the source does not show it */
+    enum cb_path_class path_class; /* over PCI, whatever the kind; NVLink pairs have one too */
+    int generation;                /* of NVLink, or of the narrowest PCIe link; 0 unknown */
+    int count;                     /* NVLinks, or lanes of the narrowest PCIe link; 0 unknown */
+    double bytes_per_s_one_way;    /* nominal; 0 unknown */
+    bool is_upper_bound; /* a stretch of unknown rate is crossed: between sockets, or not stated */
+    int bottleneck;      /* device whose link upward is the narrowest (PCIe); -1: none known */
+    int via;             /* NVSwitch that is crossed, -1: none or several */
+};
+
+void cb_map_path(const struct cb_map *map, int a, int b, struct cb_map_path *path);
+
+/* What "nvidia-smi topo -m" writes for the pair: "NV18", "PIX", ...; NULL when unknown. Borrowed:
+ * the text lies in static storage or in buffer. */
+const char *cb_map_path_name(const struct cb_map_path *path, char buffer[16]);
+
+/* The nearest NICs of a GPU: of the RDMA-capable ones the nearest class, every one of it, in the
+ * source's order; other NICs where there is no RDMA-capable one; a wireless one never. A NIC that
+ * is known to be down counts only where all are. NICs of unknown class are not near: count 0. */
+struct cb_map_nearest {
+    enum cb_path_class path_class; /* unknown when count is 0 */
+    size_t count;
+    int first_of_equals; /* among them by the second keys: port rate through PCIe, NUMA distance,
+                            hops, then the bus id; -1 when count is 0 */
+};
+
+/* Writes up to capacity device indices into nics (NULL with 0 to count alone). */
+void cb_map_nearest_nics(const struct cb_map *map, int gpu, int *nics, size_t capacity,
+                         struct cb_map_nearest *nearest);
+
+/* Nominal rate one way from a device's memory to the wire of a NIC: the port's or the PCIe path's,
+ * whichever is lower; 0 when the port's is unknown. *by_pcie says that PCIe is the lower. */
+double cb_map_wire_bytes_per_s(const struct cb_map *map, int device, int nic, bool *by_pcie);
+
+/* Nominal payload rate of a PCIe link one way (line coding taken off); 0 when unknown. */
+double cb_pcie_bytes_per_s(double transfers_per_s, int lanes);
+
+/* 1 for 2.5e9, ... 6 for 64e9; 0 for no generation's rate. */
+int cb_pcie_generation(double transfers_per_s);
+
+/* Names: "hwloc", "GPU", "PIX" (NULL for unknown and self: "X"), "NVLink", ... Static. find is the
+ * reverse, -1 for no such name. */
+const char *cb_map_source_name(enum cb_map_source source);
+const char *cb_device_kind_name(enum cb_device_kind kind);
+const char *cb_path_class_name(enum cb_path_class path_class);
+const char *cb_link_kind_name(enum cb_link_kind kind);
+int cb_map_source_find(const char *name);
+int cb_device_kind_find(const char *name);
+int cb_path_class_find(const char *name);
+int cb_link_kind_find(const char *name);
+
+#endif
