@@ -1,6 +1,7 @@
 #include "base/suggest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,4 +62,60 @@ const char *cb_suggest(const char *text, const char *const *names, size_t count)
         nearest_distance = distance;
     }
     return nearest;
+}
+
+/* Letters and digits alone, in lower case; returns their number, cut at NAME_LIMIT. */
+static size_t plain(const char *text, char out[NAME_LIMIT + 1])
+{
+    size_t length = 0;
+    for (; *text && length < NAME_LIMIT; text++)
+        if (isalnum((unsigned char)*text))
+            out[length++] = (char)lower(*text);
+    out[length] = '\0';
+    return length;
+}
+
+/* How far a name is from a text, in edits per thousand characters of the longer; one that holds
+ * the other is nearer than any that does not. Negative: too far to mean it. */
+static long remoteness(const char *text, size_t length, const char *name)
+{
+    char own[NAME_LIMIT + 1];
+    size_t own_length = plain(name, own);
+    if (own_length == 0)
+        return -1;
+    size_t longer = length > own_length ? length : own_length;
+    size_t shorter = smaller(length, own_length);
+    bool holds = shorter > 1 && (strstr(own, text) || strstr(text, own));
+    size_t distance = holds ? longer - shorter : edit_distance(text, length, own, own_length);
+    if (!holds && 2 * distance > longer)
+        return -1;
+    return (long)(1000 * distance / longer) + (holds ? 0 : 1000);
+}
+
+size_t cb_suggest_several(const char *text, const char *const *names, size_t count, size_t *nearest,
+                          size_t limit)
+{
+    char own[NAME_LIMIT + 1];
+    size_t length = plain(text, own), found = 0;
+    long ranks[CB_SUGGEST_LIMIT];
+    if (length == 0 || limit == 0)
+        return 0;
+    limit = smaller(limit, CB_SUGGEST_LIMIT);
+    for (size_t i = 0; i < count; i++) {
+        long rank = remoteness(own, length, names[i]);
+        size_t place = found;
+        while (place > 0 && ranks[place - 1] > rank)
+            place--;
+        if (rank < 0 || place == limit)
+            continue;
+        size_t moved = smaller(found, limit - 1);
+        for (size_t j = moved; j > place; j--) {
+            ranks[j] = ranks[j - 1];
+            nearest[j] = nearest[j - 1];
+        }
+        ranks[place] = rank;
+        nearest[place] = i;
+        found = moved + 1;
+    }
+    return found;
 }

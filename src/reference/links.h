@@ -81,6 +81,6 @@ const struct cb_link_reference *cb_link_reference_find(enum cb_link_family famil
 double cb_link_pcie_bytes_per_s(int generation, int lanes);
 
 /* The same for so many links of an NVLink generation (1 to 5). */
-double cb_link_nvlink_bytes_per_s(int generation, int links);
+double cb_link_nvlink_bytes_per_s(int generation, int link_count);
 
 #endif

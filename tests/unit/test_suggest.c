@@ -60,6 +60,28 @@ static void test_nearest_wins(void **state)
     assert_string_equal(cb_suggest("ruin", commands, 2), "ruin");
 }
 
+/* What holds the text comes before what only resembles it; equals stay in the list's order. */
+static void test_several(void **state)
+{
+    (void)state;
+    static const char *const gpus[] = {"NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL", "NVIDIA H200",
+                                       "Tesla T4", "NVIDIA A100-SXM4-80GB"};
+    size_t nearest[CB_SUGGEST_LIMIT];
+    assert_int_equal(cb_suggest_several("h100", gpus, 5, nearest, 3), 2);
+    assert_int_equal(nearest[0], 1);
+    assert_int_equal(nearest[1], 0);
+    assert_int_equal(cb_suggest_several("A100 SXM4 80 GB", gpus, 5, nearest, 3), 1);
+    assert_int_equal(nearest[0], 4);
+    static const char *const names[] = {"roce-10g", "roce-50g", "roce-100g", "roce-200g"};
+    assert_int_equal(cb_suggest_several("roce-20g", names, 4, nearest, 8), 4);
+    assert_int_equal(cb_suggest_several("roce-200", names, 4, nearest, 2), 2);
+    assert_int_equal(nearest[0], 3);
+    assert_int_equal(cb_suggest_several("frobnicate", gpus, 5, nearest, 3), 0);
+    assert_int_equal(cb_suggest_several("--", gpus, 5, nearest, 3), 0);
+    assert_int_equal(cb_suggest_several("h100", gpus, 5, nearest, 0), 0);
+    assert_int_equal(cb_suggest_several("h100", gpus, 0, nearest, 3), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +89,7 @@ int main(void)
         cmocka_unit_test(test_what_is_far_gives_nothing),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_nearest_wins),
+        cmocka_unit_test(test_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
