@@ -203,6 +203,8 @@ static const struct cb_json_field collective_fields[] = {
     FIELD_UNLESS(collective_row, wrong, "wrong", 0, collective_is_unchecked),
     NAMED(collective_row, status, "status", ALWAYS, status_names),
     FIELD(collective_row, reason, "reason", ZERO | OMIT),
+    FIELD(collective_row, import_number, "import", ZERO | OMIT),
+    FIELD(collective_row, import_line, "import_line", ZERO | OMIT),
 };
 static const struct cb_json_shape collective_shape =
     SHAPE_THAT_MAY_LACK(collective_fields, collective_row, true, collective_lacks);
@@ -425,6 +427,7 @@ static const struct cb_json_field result_fields[] = {
     ROWS(result, burn_samples, "burn_series", 0, cb_json_burn_sample_shape),
     ROWS(result, checks, "checks", 0, check_shape),
     GROUP("verdict", 0, verdict_shape),
+    ROWS(result, imports, "imports", 0, cb_json_import_shape),
     ROWS(result, warnings, "warnings", 0, message_shape),
 };
 _Static_assert(sizeof(result_fields) / sizeof(result_fields[0]) == CB_JSON_RESULT_FIELDS,

@@ -27,6 +27,30 @@ bool cb_status_is_usable(enum cb_status status)
     return status == CB_STATUS_OK || status == CB_STATUS_NOISY;
 }
 
+static const char *const import_states[] = {
+    [CB_IMPORT_INVALID] = "invalid",
+    [CB_IMPORT_NO_RESULT] = "no_result",
+    [CB_IMPORT_PROVISIONAL] = "provisional",
+    [CB_IMPORT_GRADED] = "graded",
+};
+_Static_assert(sizeof(import_states) / sizeof(import_states[0]) == CB_IMPORT_STATE_COUNT,
+               "one name per state");
+
+const char *cb_import_state_name(enum cb_import_state state)
+{
+    return import_states[state];
+}
+
+int cb_import_state_parse(const char *name)
+{
+    return cb_names_find(import_states, CB_IMPORT_STATE_COUNT, name);
+}
+
+bool cb_import_is_usable(enum cb_import_state state)
+{
+    return state == CB_IMPORT_PROVISIONAL || state == CB_IMPORT_GRADED;
+}
+
 void cb_result_init(struct cb_result *result)
 {
     memset(result, 0, sizeof(*result));
@@ -47,6 +71,9 @@ void cb_result_fini(struct cb_result *result)
     cb_vec_fini(&result->burn_samples);
     cb_vec_fini(&result->checks);
     cb_vec_fini(&result->workloads);
+    for (size_t i = 0; i < result->imports.count; i++)
+        cb_vec_fini(&result->imports.items[i].findings);
+    cb_vec_fini(&result->imports);
     cb_vec_fini(&result->warnings);
     cb_result_init(result);
 }

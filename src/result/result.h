@@ -74,6 +74,8 @@ struct cb_collective_row {
     uint64_t wrong; /* elements that arrived wrong, over all ranks */
     enum cb_status status;
     char reason[CB_TEXT];
+    int import_number; /* 1 for the first of imports, ...; 0: measured by this run */
+    int import_line;   /* of that file */
 };
 
 /* A probe of one link, one way from a to b. */
@@ -153,6 +155,49 @@ struct cb_message { /* a warning: what is odd, and what to do about it */
     char hint[CB_TEXT];
 };
 
+/* What may be said of a measurement that somebody else made. */
+enum cb_import_state {
+    CB_IMPORT_INVALID,   /* no measurement of an interconnect, or wrong data: judge nothing by it */
+    CB_IMPORT_NO_RESULT, /* no row of data */
+    CB_IMPORT_PROVISIONAL, /* rows, but not all that a judgement should rest on */
+    CB_IMPORT_GRADED,
+    CB_IMPORT_STATE_COUNT
+};
+
+/* "invalid", "no_result", "provisional", "graded"; the parser returns -1 for another. */
+const char *cb_import_state_name(enum cb_import_state state);
+int cb_import_state_parse(const char *name);
+
+/* True for a state whose rows may be judged by. */
+bool cb_import_is_usable(enum cb_import_state state);
+
+struct cb_import_finding {
+    char code[CB_NAME];
+    int line; /* of the file; 0: of no single one */
+    char text[CB_TEXT];
+    char hint[CB_TEXT];
+};
+
+/* One run of another program, from its output. Bandwidths are size / time x factor, computed here
+ * whatever the file prints; 0 is unknown. */
+struct cb_import {
+    char file[CB_TEXT];
+    char tool[CB_NAME];               /* "nccl-tests", "OSU", ...; empty: it does not say */
+    char op[CB_NAME];                 /* "all_reduce", ...: more than enum cb_op; empty: unknown */
+    char dtype[16];                   /* as the file spells it */
+    char gpu[CB_NAME];                /* as the driver names it; of the first rank */
+    int first_line;                   /* of the run in its file */
+    int ranks, nodes;                 /* 0: unknown */
+    int rows;                         /* of data */
+    uint64_t largest_bytes;           /* message */
+    double best_bus_bytes_per_s;      /* out of place */
+    double best_in_place_bytes_per_s; /* bus bandwidth too */
+    uint64_t best_bytes;              /* message with the better of the two */
+    double latency_s;                 /* shortest time of a message of at most 4 KiB */
+    enum cb_import_state state;
+    CB_VEC(struct cb_import_finding) findings; /* worst first */
+};
+
 struct cb_result {
     char tool_version[CB_NAME];
     char build[CB_TEXT]; /* compiler and options that matter, for humans */
@@ -186,6 +231,7 @@ struct cb_result {
     CB_VEC(struct cb_check) checks;
     struct cb_formula formula;           /* the headline */
     CB_VEC(struct cb_formula) workloads; /* the standard table, when no workload was given */
+    CB_VEC(struct cb_import) imports;    /* what the collectives were taken from, or could not be */
     CB_VEC(struct cb_message) warnings;
 };
 

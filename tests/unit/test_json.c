@@ -108,6 +108,8 @@ static void fill_collective(struct cb_collective_row *row, int *seed)
     row->wrong = (uint64_t)next_int(seed);
     row->status = CB_STATUS_WRONG;
     FILL_TEXT(row->reason);
+    row->import_number = next_int(seed);
+    row->import_line = next_int(seed);
 }
 
 static void fill_pair(struct cb_pair_row *row, int *seed)
@@ -232,6 +234,14 @@ static void fill_burn_sample(struct cb_burn_sample *sample, int *seed)
     fill_by_shape(&cb_json_burn_sample_shape, (char *)sample, seed);
 }
 
+static void fill_finding(struct cb_import_finding *finding, int *seed)
+{
+    FILL_TEXT(finding->code);
+    finding->line = next_int(seed);
+    FILL_TEXT(finding->text);
+    FILL_TEXT(finding->hint);
+}
+
 /* A row that was added, which had memory. */
 static void *added(void *row)
 {
@@ -243,6 +253,13 @@ static void *added(void *row)
 #define FILL_ROWS(vec, count, fill)                                                                \
     for (int row_ = 0; row_ < (count); row_++)                                                     \
     fill(added(cb_vec_add(vec)), seed)
+
+static void fill_import(struct cb_import *import, int *seed)
+{
+    fill_by_shape(&cb_json_import_shape, (char *)import, seed);
+    import->state = CB_IMPORT_PROVISIONAL;
+    FILL_ROWS(&import->findings, 2, fill_finding);
+}
 
 static void fill_head(struct cb_result *result, int *seed)
 {
@@ -285,6 +302,7 @@ static void fill_result(struct cb_result *result, int *seed)
     FILL_ROWS(&result->checks, 2, fill_check);
     fill_formula(&result->formula, seed);
     FILL_ROWS(&result->workloads, 2, fill_formula);
+    FILL_ROWS(&result->imports, 2, fill_import);
     FILL_ROWS(&result->warnings, 2, fill_message);
 }
 
@@ -374,6 +392,12 @@ static void test_every_field_survives(void **state)
     assert_memory_equal(&read.formula, &result.formula, sizeof(read.formula));
     assert_rows_equal(read, result, workloads);
     assert_rows_equal(read, result, warnings);
+    assert_int_equal(read.imports.count, result.imports.count);
+    for (size_t i = 0; i < read.imports.count; i++) {
+        struct cb_import *copy = &read.imports.items[i], *import = &result.imports.items[i];
+        assert_rows_equal(*copy, *import, findings);
+        assert_memory_equal(copy, import, offsetof(struct cb_import, findings));
+    }
 
     assert_stable(text);
     free(text);
