@@ -52,7 +52,7 @@ int cb_fit_line(const struct cb_fit_point *points, size_t count, struct cb_fit *
  * curve of more than CB_FIT_MAX_POINTS is thinned evenly for the search of the cuts. Pure. Errors:
  * CB_E_INPUT for sizes out of order or twice, or a point that is not positive and finite;
  * CB_E_MEMORY. */
-#define CB_FIT_MAX_POINTS 128
+#define CB_FIT_MAX_POINTS 64
 int cb_fit_curve(const struct cb_fit_point *points, size_t count, struct cb_fit *regimes,
                  size_t *regime_count, struct cb_error *err);
 
