@@ -46,10 +46,9 @@ struct cb_scaling_point {
 };
 
 /* Fits a law on count measured groups, by least squares (of relative residuals for the ring). Fewer
- * than three different sizes of group say nothing of a law's shape: two of the tree, or one of the
- * ring, give the published shape through what was measured, as cb_scaling_published times a factor;
- * the source is then assumed. Errors: CB_E_INPUT for no point, or one that is not positive and
- * finite. */
+ * than three different sizes of group, or a latency that falls with them, say nothing of a law's
+ * shape: it is then the published one times a factor that meets what was measured, and the source
+ * is assumed. Errors: CB_E_INPUT for no point, or one that is not positive and finite. */
 int cb_scaling_fit(enum cb_scaling_law law, const struct cb_scaling_point *points, size_t count,
                    struct cb_scaling *scaling, struct cb_error *err);
 
