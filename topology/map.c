@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "topology/map_internal.h"
 
 /* ---- names ---- */
 
@@ -194,6 +195,7 @@ struct cb_map_device cb_map_device_blank(enum cb_device_kind kind)
         .pci_class = -1,
         .gpu_index = -1,
         .gdr = -1,
+        .switch_index = -1,
     };
 }
 
@@ -216,10 +218,16 @@ int cb_map_builder_add(struct cb_map_builder *builder, const struct cb_map_devic
         return too_many(err, "devices", CB_MAP_DEVICES_MAX);
     if (device->parent >= (int)map->devices.count)
         return cb_fail(err, CB_E_INPUT, "a device lies below one that is not there");
+    int depth = device->parent < 0 ? 0 : map->devices.items[device->parent].depth + 1;
+    if (depth > CB_MAP_DEPTH_MAX)
+        return cb_fail(err, CB_E_INPUT,
+                       "more than %d bridges below one another: no machine has that",
+                       CB_MAP_DEPTH_MAX);
     struct cb_map_device *added = cb_vec_add(&map->devices);
     if (!added)
         return out_of_memory(err);
     *added = *device;
+    added->depth = depth;
     clean_in_place(added->name, sizeof(added->name));
     clean_in_place(added->partner, sizeof(added->partner));
     clean_in_place(added->model, sizeof(added->model));
@@ -315,6 +323,12 @@ static int settle_cells(struct cb_map *map, struct cb_error *err)
     return 0;
 }
 
+/* The sum of two rates; unknown (0) when either is. */
+static double add_rates(double a, double b)
+{
+    return a > 0 && b > 0 ? a + b : 0;
+}
+
 static int by_link(const void *left, const void *right)
 {
     const struct cb_map_link *l = left, *r = right;
@@ -336,9 +350,36 @@ static void merge_links(struct cb_map *map)
             continue;
         }
         links[kept - 1].count += links[i].count;
-        links[kept - 1].bytes_per_s_one_way += links[i].bytes_per_s_one_way;
+        links[kept - 1].bytes_per_s_one_way =
+            add_rates(links[kept - 1].bytes_per_s_one_way, links[i].bytes_per_s_one_way);
     }
     map->links.count = kept;
+}
+
+/* What a pair needs to know of its ends' links to switches and CPUs. */
+static void sum_link(struct cb_map *map, int from, int to, const struct cb_map_link *link)
+{
+    struct cb_map_device *device = &map->devices.items[from];
+    enum cb_device_kind kind = map->devices.items[to].kind;
+    double rate = link->bytes_per_s_one_way;
+    if (kind == CB_DEVICE_NVSWITCH && link->kind == CB_LINK_NVLINK) {
+        bool is_first = device->switch_links == 0;
+        device->switch_index = is_first ? to : -1;
+        device->switch_generation = link->generation;
+        device->switch_links += link->count;
+        device->switch_bytes_per_s = is_first ? rate : add_rates(device->switch_bytes_per_s, rate);
+    }
+    if (kind == CB_DEVICE_NUMA && link->kind == CB_LINK_C2C)
+        device->cpu_bytes_per_s = rate;
+}
+
+static void sum_links(struct cb_map *map)
+{
+    for (size_t i = 0; i < map->links.count; i++) {
+        const struct cb_map_link *link = &map->links.items[i];
+        sum_link(map, link->a, link->b, link);
+        sum_link(map, link->b, link->a, link);
+    }
 }
 
 /* NUMA comes down the tree; a device's own word goes first. */
@@ -346,6 +387,7 @@ static void hand_numa_down(struct cb_map *map)
 {
     for (size_t i = 0; i < map->devices.count; i++) {
         struct cb_map_device *device = &map->devices.items[i];
+        map->has_tree |= device->parent >= 0;
         if (device->numa < 0 && device->parent >= 0)
             device->numa = map->devices.items[device->parent].numa;
     }
@@ -366,6 +408,10 @@ static int list_endpoints(struct cb_map *map, struct cb_error *err)
             return out_of_memory(err);
         *index = (int)i;
     }
+    if (map->gpus.count > CB_MAP_GPUS_MAX)
+        return too_many(err, "GPUs", CB_MAP_GPUS_MAX);
+    if (map->nics.count > CB_MAP_NICS_MAX)
+        return too_many(err, "NICs", CB_MAP_NICS_MAX);
     return 0;
 }
 
@@ -378,6 +424,8 @@ int cb_map_builder_finish(struct cb_map_builder *builder, struct cb_map *map, st
     if (rc)
         return rc;
     merge_links(built);
+    sum_links(built);
+    cb_map_doubt_rates(built);
     hand_numa_down(built);
     *map = *built;
     *built = (struct cb_map){0};

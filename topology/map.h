@@ -16,6 +16,9 @@
 
 /* Beyond these a file is refused: no machine is as large. */
 #define CB_MAP_DEVICES_MAX 8192
+#define CB_MAP_GPUS_MAX 256
+#define CB_MAP_NICS_MAX 2048
+#define CB_MAP_DEPTH_MAX 64    /* devices above one another */
 #define CB_MAP_ROWS_MAX 131072 /* links, and stated classes */
 
 enum cb_map_source {
@@ -73,6 +76,7 @@ enum cb_link_kind {
 struct cb_map_pcie {
     double transfers_per_s; /* per lane: 16e9 is generation 4 */
     int lanes;
+    double bytes_per_s;         /* one way, where the source states that instead of the two above */
     double max_transfers_per_s; /* what both ends can; 0 when the source does not say */
     int max_lanes;
 };
@@ -86,6 +90,7 @@ struct cb_map_device {
     char bus_id[24];  /* lower case, "0000:18:00.0"; empty when the source shows none */
     char model[64];   /* what it says it is ("Tesla V100-SXM3-32GB"); empty when unknown */
     int parent; /* index of the device above it in the tree, always a smaller index; -1: none */
+    int host;   /* number of the machine, where a file holds several (NVL72); else 0 */
     int numa;   /* operating-system index of its NUMA node; -1 unknown, or several */
     int vendor_id, device_id; /* PCI; -1 unknown */
     int subsystem_vendor_id, subsystem_device_id;
@@ -107,6 +112,14 @@ struct cb_map_device {
     double port_bytes_per_s;  /* data rate one way; 0 unknown, or not believable */
     double stated_bits_per_s; /* what the source states, believable or not; 0 nothing */
     int gdr;                  /* GPUDirect RDMA: 1 yes, 0 no, -1 not said (GPUs too) */
+    /* Filled by the builder */
+    int depth;                 /* devices above it */
+    bool is_rate_doubtful;     /* what pcie says cannot be its rate (cb_map_uplink_bytes_per_s) */
+    int switch_links;          /* NVLinks to switches, all together */
+    double switch_bytes_per_s; /* one way; 0 unknown */
+    int switch_generation;     /* of those NVLinks; 0 unknown */
+    int switch_index;          /* the switch, where it is one; -1 none or several */
+    double cpu_bytes_per_s;    /* one way, over C2C to the CPU; 0 none, or unknown */
 };
 
 /* A link beside the PCI tree: NVLink between GPUs, or from a GPU to a switch or a CPU; C2C; xGMI.
@@ -212,18 +225,23 @@ void cb_map_path(const struct cb_map *map, int a, int b, struct cb_map_path *pat
 const char *cb_map_path_name(const struct cb_map_path *path, char buffer[16]);
 
 /* The nearest NICs of a GPU: of the RDMA-capable ones the nearest class, every one of it, in the
- * source's order; other NICs where there is no RDMA-capable one; a wireless one never. A NIC that
- * is known to be down counts only where all are. NICs of unknown class are not near: count 0. */
+ * source's order; other NICs where no RDMA-capable one has a class. A NCCL file lists what NCCL may
+ * use, all alike. A wireless NIC never. Whether a port is up does not matter here. NICs of unknown
+ * class are not near: count 0. */
 struct cb_map_nearest {
     enum cb_path_class path_class; /* unknown when count is 0 */
     size_t count;
-    int first_of_equals; /* among them by the second keys: port rate through PCIe, NUMA distance,
-                            hops, then the bus id; -1 when count is 0 */
+    int first_of_equals; /* the one to take: not down, of the GPU's NUMA node, the fastest, with the
+                            fewest bridges between, the first; -1 when count is 0 */
 };
 
 /* Writes up to capacity device indices into nics (NULL with 0 to count alone). */
 void cb_map_nearest_nics(const struct cb_map *map, int gpu, int *nics, size_t capacity,
                          struct cb_map_nearest *nearest);
+
+/* Nominal rate one way of a device's own PCIe link; 0 where the source does not state it or states
+ * what cannot be: a GPU that rests at generation 1, a virtual switch slower than what is below. */
+double cb_map_uplink_bytes_per_s(const struct cb_map *map, int device);
 
 /* Nominal rate one way from a device's memory to the wire of a NIC: the port's or the PCIe path's,
  * whichever is lower; 0 when the port's is unknown. *by_pcie says that PCIe is the lower. */

@@ -8,4 +8,19 @@
  * switches of Broadcom's show each of their halves. */
 bool cb_map_is_one_switch(const struct cb_map_device *upper, const struct cb_map_device *lower);
 
+/* classify.c: the device at which the ways up from a and b meet (it may be one of them); -1: none.
+ */
+int cb_map_find_meeting(const struct cb_map *map, int a, int b);
+
+/* classify.c: what the source states of a pair; NULL when nothing. */
+const struct cb_map_cell *cb_map_find_cell(const struct cb_map *map, int a, int b);
+
+/* path.c: marks the PCIe rates of a finished tree that cannot be. */
+void cb_map_doubt_rates(struct cb_map *map);
+
+/* path.c: nominal rate one way of one NVLink of a GPU of that compute capability, and the link's
+ * generation; of one xGMI link of AMD's card with that PCI device id. 0 when unknown. */
+double cb_map_nvlink_bytes_per_s(int sm, int *generation);
+double cb_map_xgmi_bytes_per_s(int device_id);
+
 #endif
