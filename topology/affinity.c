@@ -10,7 +10,7 @@ static const struct cb_map_device *device_of(const struct cb_map *map, int index
 /* What a GPU may prefer one NIC to another by, before distance: lower is better; -1 never. */
 static int tier_of(const struct cb_map *map, const struct cb_map_device *nic)
 {
-    if (nic->port == CB_LINK_WIFI)
+    if (nic->port == CB_MAP_LINK_WIFI)
         return -1;
     return nic->is_rdma || map->source == CB_MAP_FROM_NCCL ? 0 : 1;
 }

@@ -32,24 +32,24 @@ static const char *const path_class_names[CB_CLASS_COUNT] = {
     [CB_CLASS_SYS] = "SYS",
 };
 
-static const char *const link_kind_names[CB_LINK_KIND_COUNT] = {
-    [CB_LINK_UNKNOWN] = "unknown",
-    [CB_LINK_NVLINK] = "NVLink",
-    [CB_LINK_NVSWITCH] = "NVSwitch",
-    [CB_LINK_C2C] = "C2C",
-    [CB_LINK_XGMI] = "xGMI",
-    [CB_LINK_PCIE] = "PCIe",
-    [CB_LINK_INFINIBAND] = "InfiniBand",
-    [CB_LINK_ROCE] = "RoCE",
-    [CB_LINK_EFA] = "EFA",
-    [CB_LINK_SLINGSHOT] = "Slingshot",
-    [CB_LINK_OMNIPATH] = "Omni-Path",
-    [CB_LINK_USNIC] = "usNIC",
-    [CB_LINK_IWARP] = "iWARP",
-    [CB_LINK_SOFT_ROCE] = "soft RoCE",
-    [CB_LINK_RDMA] = "RDMA",
-    [CB_LINK_ETHERNET] = "Ethernet",
-    [CB_LINK_WIFI] = "Wi-Fi",
+static const char *const link_kind_names[CB_MAP_LINK_KIND_COUNT] = {
+    [CB_MAP_LINK_UNKNOWN] = "unknown",
+    [CB_MAP_LINK_NVLINK] = "NVLink",
+    [CB_MAP_LINK_NVSWITCH] = "NVSwitch",
+    [CB_MAP_LINK_C2C] = "C2C",
+    [CB_MAP_LINK_XGMI] = "xGMI",
+    [CB_MAP_LINK_PCIE] = "PCIe",
+    [CB_MAP_LINK_INFINIBAND] = "InfiniBand",
+    [CB_MAP_LINK_ROCE] = "RoCE",
+    [CB_MAP_LINK_EFA] = "EFA",
+    [CB_MAP_LINK_SLINGSHOT] = "Slingshot",
+    [CB_MAP_LINK_OMNIPATH] = "Omni-Path",
+    [CB_MAP_LINK_USNIC] = "usNIC",
+    [CB_MAP_LINK_IWARP] = "iWARP",
+    [CB_MAP_LINK_SOFT_ROCE] = "soft RoCE",
+    [CB_MAP_LINK_RDMA] = "RDMA",
+    [CB_MAP_LINK_ETHERNET] = "Ethernet",
+    [CB_MAP_LINK_WIFI] = "Wi-Fi",
 };
 
 const char *cb_map_source_name(enum cb_map_source source)
@@ -67,7 +67,7 @@ const char *cb_path_class_name(enum cb_path_class path_class)
     return path_class_names[path_class];
 }
 
-const char *cb_link_kind_name(enum cb_link_kind kind)
+const char *cb_map_link_kind_name(enum cb_map_link_kind kind)
 {
     return link_kind_names[kind];
 }
@@ -87,9 +87,9 @@ int cb_path_class_find(const char *name)
     return cb_names_find(path_class_names, CB_CLASS_COUNT, name);
 }
 
-int cb_link_kind_find(const char *name)
+int cb_map_link_kind_find(const char *name)
 {
-    return cb_names_find(link_kind_names, CB_LINK_KIND_COUNT, name);
+    return cb_names_find(link_kind_names, CB_MAP_LINK_KIND_COUNT, name);
 }
 
 /* ---- texts ---- */
@@ -362,14 +362,14 @@ static void sum_link(struct cb_map *map, int from, int to, const struct cb_map_l
     struct cb_map_device *device = &map->devices.items[from];
     enum cb_device_kind kind = map->devices.items[to].kind;
     double rate = link->bytes_per_s_one_way;
-    if (kind == CB_DEVICE_NVSWITCH && link->kind == CB_LINK_NVLINK) {
+    if (kind == CB_DEVICE_NVSWITCH && link->kind == CB_MAP_LINK_NVLINK) {
         bool is_first = device->switch_links == 0;
         device->switch_index = is_first ? to : -1;
         device->switch_generation = link->generation;
         device->switch_links += link->count;
         device->switch_bytes_per_s = is_first ? rate : add_rates(device->switch_bytes_per_s, rate);
     }
-    if (kind == CB_DEVICE_NUMA && link->kind == CB_LINK_C2C)
+    if (kind == CB_DEVICE_NUMA && link->kind == CB_MAP_LINK_C2C)
         device->cpu_bytes_per_s = rate;
 }
 

@@ -51,25 +51,25 @@ enum cb_path_class {
     CB_CLASS_COUNT
 };
 
-enum cb_link_kind {
-    CB_LINK_UNKNOWN,
-    CB_LINK_NVLINK,
-    CB_LINK_NVSWITCH, /* NVLink through a switch */
-    CB_LINK_C2C,
-    CB_LINK_XGMI,
-    CB_LINK_PCIE,
-    CB_LINK_INFINIBAND, /* from here on: what a NIC's port is */
-    CB_LINK_ROCE,
-    CB_LINK_EFA,
-    CB_LINK_SLINGSHOT,
-    CB_LINK_OMNIPATH,
-    CB_LINK_USNIC,
-    CB_LINK_IWARP,
-    CB_LINK_SOFT_ROCE, /* RDMA in software: never fast */
-    CB_LINK_RDMA,      /* RDMA, and the source does not say over what */
-    CB_LINK_ETHERNET,
-    CB_LINK_WIFI,
-    CB_LINK_KIND_COUNT
+enum cb_map_link_kind {
+    CB_MAP_LINK_UNKNOWN,
+    CB_MAP_LINK_NVLINK,
+    CB_MAP_LINK_NVSWITCH, /* NVLink through a switch */
+    CB_MAP_LINK_C2C,
+    CB_MAP_LINK_XGMI,
+    CB_MAP_LINK_PCIE,
+    CB_MAP_LINK_INFINIBAND, /* from here on: what a NIC's port is */
+    CB_MAP_LINK_ROCE,
+    CB_MAP_LINK_EFA,
+    CB_MAP_LINK_SLINGSHOT,
+    CB_MAP_LINK_OMNIPATH,
+    CB_MAP_LINK_USNIC,
+    CB_MAP_LINK_IWARP,
+    CB_MAP_LINK_SOFT_ROCE, /* RDMA in software: never fast */
+    CB_MAP_LINK_RDMA,      /* RDMA, and the source does not say over what */
+    CB_MAP_LINK_ETHERNET,
+    CB_MAP_LINK_WIFI,
+    CB_MAP_LINK_KIND_COUNT
 };
 
 /* What a device's link to the bridge above it is, as the source states it; 0 unknown. */
@@ -105,13 +105,13 @@ struct cb_map_device {
     int sm;        /* compute capability x 10 ("90"); 0 unknown, or not CUDA */
     char cpus[64]; /* the CPUs beside it, list form, when the source states them */
     /* CB_DEVICE_NIC */
-    enum cb_link_kind port;   /* CB_LINK_INFINIBAND and after; unknown when not said */
-    bool is_rdma;             /* RDMA-capable */
-    bool is_virtual_function; /* shares its port's rate with other functions */
-    enum cb_up up;            /* the port's state */
-    double port_bytes_per_s;  /* data rate one way; 0 unknown, or not believable */
-    double stated_bits_per_s; /* what the source states, believable or not; 0 nothing */
-    int gdr;                  /* GPUDirect RDMA: 1 yes, 0 no, -1 not said (GPUs too) */
+    enum cb_map_link_kind port; /* CB_MAP_LINK_INFINIBAND and after; unknown when not said */
+    bool is_rdma;               /* RDMA-capable */
+    bool is_virtual_function;   /* shares its port's rate with other functions */
+    enum cb_up up;              /* the port's state */
+    double port_bytes_per_s;    /* data rate one way; 0 unknown, or not believable */
+    double stated_bits_per_s;   /* what the source states, believable or not; 0 nothing */
+    int gdr;                    /* GPUDirect RDMA: 1 yes, 0 no, -1 not said (GPUs too) */
     /* Filled by the builder */
     int depth;                 /* devices above it */
     bool is_rate_doubtful;     /* what pcie says cannot be its rate (cb_map_uplink_bytes_per_s) */
@@ -126,7 +126,7 @@ struct cb_map_device {
  */
 struct cb_map_link {
     int a, b; /* devices */
-    enum cb_link_kind kind;
+    enum cb_map_link_kind kind;
     int generation;             /* of NVLink; 0 unknown */
     int count;                  /* links together; 0 unknown */
     double bytes_per_s_one_way; /* all of them; 0 unknown */
@@ -208,7 +208,7 @@ enum cb_path_class cb_map_class(const struct cb_map *map, int a, int b);
 
 /* How a pair of devices talks at best. */
 struct cb_map_path {
-    enum cb_link_kind kind;        /* unknown when the source does not show it */
+    enum cb_map_link_kind kind;    /* unknown when the source does not show it */
     enum cb_path_class path_class; /* over PCI, whatever the kind; NVLink pairs have one too */
     int generation;                /* of NVLink, or of the narrowest PCIe link; 0 unknown */
     int count;                     /* NVLinks, or lanes of the narrowest PCIe link; 0 unknown */
@@ -258,10 +258,10 @@ int cb_pcie_generation(double transfers_per_s);
 const char *cb_map_source_name(enum cb_map_source source);
 const char *cb_device_kind_name(enum cb_device_kind kind);
 const char *cb_path_class_name(enum cb_path_class path_class);
-const char *cb_link_kind_name(enum cb_link_kind kind);
+const char *cb_map_link_kind_name(enum cb_map_link_kind kind);
 int cb_map_source_find(const char *name);
 int cb_device_kind_find(const char *name);
 int cb_path_class_find(const char *name);
-int cb_link_kind_find(const char *name);
+int cb_map_link_kind_find(const char *name);
 
 #endif

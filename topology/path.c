@@ -1,78 +1,66 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "reference/links.h"
 #include "topology/map_internal.h"
 
 /* ---- nominal rates, one way ---- */
 
-/* Payload of one lane: 8b/10b coding up to generation 2, 128b/130b up to 5, 242 of 256 bytes of a
- * flit in 6 (PCI Express base specifications). */
-static const struct pcie_generation {
-    double transfers_per_s;
-    double coding;
-} pcie_generations[] = {
-    {2.5e9, 8.0 / 10},   {5e9, 8.0 / 10},     {8e9, 128.0 / 130},
-    {16e9, 128.0 / 130}, {32e9, 128.0 / 130}, {64e9, 242.0 / 256},
-};
+/* Transfers per second of a lane, by generation less one. */
+static const double pcie_transfers_per_s[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
 
-#define PCIE_GENERATIONS ((int)(sizeof(pcie_generations) / sizeof(*pcie_generations)))
+#define PCIE_GENERATIONS ((int)(sizeof(pcie_transfers_per_s) / sizeof(*pcie_transfers_per_s)))
 
-/* One NVLink, by the first compute capability that has it (NVIDIA's data sheets: all links together
- * both ways, divided). 86 is the desktop and workstation part of generation 3. */
-static const struct nvlink_rate {
+/* The generation of NVLink by the first compute capability that has it. */
+static const struct nvlink_generation {
     int sm;
     int generation;
-    double bytes_per_s;
-} nvlink_rates[] = {
-    {60, 1, 20e9}, {70, 2, 25e9}, {80, 3, 25e9}, {86, 3, 14.0625e9}, {90, 4, 25e9}, {100, 5, 50e9},
+    double bytes_per_s; /* of one link, where it is not what the generation has elsewhere */
+} nvlink_generations[] = {
+    {60, 1, 0}, {70, 2, 0}, {80, 3, 0}, {86, 3, 14.0625e9}, {90, 4, 0}, {100, 5, 0},
 };
 
-/* One xGMI link of AMD's cards, by PCI device id (Infinity Fabric table of ml-engineering). */
-static const struct xgmi_rate {
+/* What xGMI is called of in the table of links, by AMD's PCI device id (pci.ids). */
+static const struct xgmi_generation {
     int device_id;
-    double bytes_per_s;
-} xgmi_rates[] = {
-    {0x7408, 50e9},   /* MI250X */
-    {0x740c, 50e9},   /* MI250X, MI250 */
-    {0x74a1, 64e9},   /* MI300X */
-    {0x74b5, 64e9},   /* MI300X, virtual function */
-    {0x74a5, 64e9},   /* MI325X */
-    {0x75a0, 76.5e9}, /* MI350X */
-    {0x75a3, 76.5e9}, /* MI355X */
+    const char *generation;
+} xgmi_generations[] = {
+    {0x7408, "MI250X"}, {0x740c, "MI250X"}, {0x74a1, "MI300X"}, {0x74b5, "MI300X"},
+    {0x74a5, "MI325X"}, {0x75a0, "MI350X"}, {0x75a3, "MI355X"},
 };
 
 int cb_pcie_generation(double transfers_per_s)
 {
     for (int i = 0; i < PCIE_GENERATIONS; i++)
-        if (fabs(transfers_per_s - pcie_generations[i].transfers_per_s) < 1e6)
+        if (fabs(transfers_per_s - pcie_transfers_per_s[i]) < 1e6)
             return i + 1;
     return 0;
 }
 
 double cb_pcie_bytes_per_s(double transfers_per_s, int lanes)
 {
-    int generation = cb_pcie_generation(transfers_per_s);
-    if (generation == 0 || lanes <= 0)
-        return 0;
-    return transfers_per_s * pcie_generations[generation - 1].coding / 8 * lanes;
+    return fmax(cb_link_pcie_bytes_per_s(cb_pcie_generation(transfers_per_s), lanes), 0);
 }
 
 double cb_map_nvlink_bytes_per_s(int sm, int *generation)
 {
-    const struct nvlink_rate *row = NULL;
-    for (size_t i = 0; i < sizeof(nvlink_rates) / sizeof(*nvlink_rates); i++)
-        if (sm >= nvlink_rates[i].sm)
-            row = &nvlink_rates[i];
+    const struct nvlink_generation *row = NULL;
+    for (size_t i = 0; i < sizeof(nvlink_generations) / sizeof(*nvlink_generations); i++)
+        if (sm >= nvlink_generations[i].sm)
+            row = &nvlink_generations[i];
     *generation = row ? row->generation : 0;
-    return row ? row->bytes_per_s : 0;
+    if (!row)
+        return 0;
+    return row->bytes_per_s > 0 ? row->bytes_per_s : cb_link_nvlink_bytes_per_s(row->generation, 1);
 }
 
 double cb_map_xgmi_bytes_per_s(int device_id)
 {
-    for (size_t i = 0; i < sizeof(xgmi_rates) / sizeof(*xgmi_rates); i++)
-        if (xgmi_rates[i].device_id == device_id)
-            return xgmi_rates[i].bytes_per_s;
-    return 0;
+    const struct cb_link_reference *link = NULL;
+    for (size_t i = 0; i < sizeof(xgmi_generations) / sizeof(*xgmi_generations); i++)
+        if (xgmi_generations[i].device_id == device_id)
+            link = cb_link_reference_find(CB_LINK_XGMI, xgmi_generations[i].generation, 0);
+    return link ? link->nominal_bytes_per_s / link->links : 0;
 }
 
 /* ---- PCIe links ---- */
@@ -181,7 +169,7 @@ static bool go_over_switches(const struct cb_map *map, int a, int b, struct cb_m
     double rate = known ? fmin(one->switch_bytes_per_s, other->switch_bytes_per_s) : 0;
     if (path->count > 0 && path->bytes_per_s_one_way >= rate)
         return true; /* links of their own carry more */
-    path->kind = CB_LINK_NVSWITCH;
+    path->kind = CB_MAP_LINK_NVSWITCH;
     path->generation = one->switch_generation;
     path->count = one->switch_links < other->switch_links ? one->switch_links : other->switch_links;
     path->bytes_per_s_one_way = rate;
@@ -193,7 +181,7 @@ static bool go_as_stated(const struct cb_map_cell *cell, struct cb_map_path *pat
 {
     if (!cell || cell->nvlinks <= 0)
         return false;
-    path->kind = CB_LINK_NVLINK;
+    path->kind = CB_MAP_LINK_NVLINK;
     path->count = cell->nvlinks;
     return true;
 }
@@ -241,7 +229,7 @@ static void go_over_pcie(const struct cb_map *map, int a, int b, struct cb_map_p
     path->is_upper_bound = path->path_class == CB_CLASS_SYS;
     bool a_c2c = climb_c2c(map, a, path);
     bool b_c2c = climb_c2c(map, b, path);
-    path->kind = a_c2c && b_c2c ? CB_LINK_C2C : CB_LINK_PCIE;
+    path->kind = a_c2c && b_c2c ? CB_MAP_LINK_C2C : CB_MAP_LINK_PCIE;
     if (!a_c2c)
         climb(map, a, meeting, path);
     if (!b_c2c)
@@ -265,7 +253,7 @@ void cb_map_path(const struct cb_map *map, int a, int b, struct cb_map_path *pat
 
 const char *cb_map_path_name(const struct cb_map_path *path, char buffer[16])
 {
-    bool is_nvlink = path->kind == CB_LINK_NVLINK || path->kind == CB_LINK_NVSWITCH;
+    bool is_nvlink = path->kind == CB_MAP_LINK_NVLINK || path->kind == CB_MAP_LINK_NVSWITCH;
     if (is_nvlink && path->count > 0) {
         snprintf(buffer, 16, "NV%d", path->count);
         return buffer;
