@@ -17,15 +17,13 @@ static uint64_t find_value(const char *text, const char *key)
     return 0;
 }
 
-static const struct cgroup_files {
+struct cgroup_files {
     const char *controller; /* its name in /proc/self/cgroup; version 2 has none there */
     const char *mount;
+    /* What one cgroup leaves; UINT64_MAX for no limit. */
+    uint64_t (*read)(const char *folder, const struct cgroup_files *files);
     const char *limit, *usage;
     const char *reclaimable; /* key of memory.stat: page cache that gives way under pressure */
-} hierarchies[] = {
-    {"", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"},
-    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-     "total_inactive_file"},
 };
 
 /* What one cgroup leaves; UINT64_MAX when it sets no limit ("max", or a number near 2^63) or does
@@ -43,6 +41,33 @@ static uint64_t read_room(const char *folder, const struct cgroup_files *files)
     return (uint64_t)limit > used ? (uint64_t)limit - used : 0;
 }
 
+static const struct cgroup_files memory_files[] = {
+    {"", "/sys/fs/cgroup", read_room, "memory.max", "memory.current", "inactive_file"},
+    {"memory", "/sys/fs/cgroup/memory", read_room, "memory.limit_in_bytes", "memory.usage_in_bytes",
+     "total_inactive_file"},
+};
+
+/* Thousandths of a hardware thread: version 2 says "200000 100000" (time of every period, both in
+ * microseconds), or "max 100000"; version 1 says the same in two files. */
+static uint64_t read_cpu_room(const char *folder, const struct cgroup_files *files)
+{
+    char line[64];
+    char *end;
+    if (!cb_tree_read_line(folder, files->limit, line, sizeof(line)))
+        return UINT64_MAX;
+    long long quota_us = strtoll(line, &end, 10);
+    long long period_us =
+        files->usage ? cb_tree_read_integer(folder, files->usage, 0) : strtoll(end, NULL, 10);
+    if (quota_us <= 0 || period_us <= 0)
+        return UINT64_MAX;
+    return (uint64_t)(1000.0 * (double)quota_us / (double)period_us);
+}
+
+static const struct cgroup_files cpu_files[] = {
+    {"", "/sys/fs/cgroup", read_cpu_room, "cpu.max", NULL, NULL},
+    {"cpu", "/sys/fs/cgroup/cpu", read_cpu_room, "cpu.cfs_quota_us", "cpu.cfs_period_us", NULL},
+};
+
 /* A cgroup is held to the limits of all its ancestors. */
 static uint64_t read_tightest_room(const char *root, const char *cgroup,
                                    const struct cgroup_files *files)
@@ -54,7 +79,7 @@ static uint64_t read_tightest_room(const char *root, const char *cgroup,
         return UINT64_MAX;
     uint64_t tightest = UINT64_MAX;
     for (;;) {
-        uint64_t room = read_room(folder, files);
+        uint64_t room = files->read(folder, files);
         if (room < tightest)
             tightest = room;
         char *slash = strrchr(folder + base, '/');
@@ -81,7 +106,8 @@ static bool list_has(const char *list, size_t length, const char *word)
 }
 
 /* Lines of /proc/self/cgroup are "4:memory:/path" or, for version 2, "0::/path". */
-static uint64_t read_cgroup_room(const char *root)
+static uint64_t read_cgroup_room(const char *root, const struct cgroup_files *hierarchies,
+                                 size_t count)
 {
     char folder[PATH_MAX];
     char text[8192];
@@ -96,7 +122,7 @@ static uint64_t read_cgroup_room(const char *root)
         if (!path || strstr(path, "/.."))
             continue;
         size_t length = (size_t)(path - controllers - 1);
-        for (size_t i = 0; i < sizeof(hierarchies) / sizeof(*hierarchies); i++) {
+        for (size_t i = 0; i < count; i++) {
             if (!list_has(controllers + 1, length, hierarchies[i].controller))
                 continue;
             uint64_t found = read_tightest_room(root, path + 1, &hierarchies[i]);
@@ -118,11 +144,18 @@ static uint64_t read_meminfo(const char *root, const char *key)
 uint64_t cb_topo_read_available_memory(const char *root)
 {
     uint64_t available = read_meminfo(root, "MemAvailable:");
-    uint64_t room = read_cgroup_room(root);
+    uint64_t room =
+        read_cgroup_room(root, memory_files, sizeof(memory_files) / sizeof(*memory_files));
     return available && room < available ? room : available;
 }
 
 uint64_t cb_topo_read_total_memory(const char *root)
 {
     return read_meminfo(root, "MemTotal:");
+}
+
+double cb_topo_read_cpu_limit(const char *root)
+{
+    uint64_t room = read_cgroup_room(root, cpu_files, sizeof(cpu_files) / sizeof(*cpu_files));
+    return room == UINT64_MAX ? 0 : (double)room / 1000;
 }

@@ -401,13 +401,18 @@ static int compare_importance(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-int cb_topo_read_nics(const char *root, const char *used, struct cb_topo_host *host,
+int cb_topo_list_nics(const char *root, const char *used, struct cb_topo_nic **nics, size_t *count,
                       struct cb_error *err)
 {
+    struct cb_topo_nic *list = NULL;
     struct findings findings = {0};
     int rc = read_interfaces(root, used, &findings);
     if (!rc)
         rc = read_devices(root, &findings);
+    if (!rc) {
+        list = calloc(findings.list.count + 1, sizeof(*list));
+        rc = list ? CB_OK : CB_E_MEMORY;
+    }
     if (rc) {
         cb_fail(err, CB_E_MEMORY, "out of memory while listing network interfaces");
         goto out;
@@ -417,11 +422,27 @@ int cb_topo_read_nics(const char *root, const char *used, struct cb_topo_host *h
     if (findings.list.count)
         qsort(findings.list.items, findings.list.count, sizeof(*findings.list.items),
               compare_importance);
-    host->nics_found = (int)findings.list.count;
-    host->nic_count = 0;
-    for (size_t i = 0; i < findings.list.count && i < CB_TOPO_NICS; i++)
-        host->nics[host->nic_count++] = findings.list.items[i].nic;
+    for (size_t i = 0; i < findings.list.count; i++)
+        list[i] = findings.list.items[i].nic;
+    *nics = list;
+    *count = findings.list.count;
 out:
     cb_vec_fini(&findings.list);
     return rc;
+}
+
+int cb_topo_read_nics(const char *root, const char *used, struct cb_topo_host *host,
+                      struct cb_error *err)
+{
+    struct cb_topo_nic *nics;
+    size_t count;
+    int rc = cb_topo_list_nics(root, used, &nics, &count, err);
+    if (rc)
+        return rc;
+    host->nics_found = (int)count;
+    host->nic_count = 0;
+    for (size_t i = 0; i < count && i < CB_TOPO_NICS; i++)
+        host->nics[host->nic_count++] = nics[i];
+    free(nics);
+    return CB_OK;
 }

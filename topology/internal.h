@@ -43,8 +43,12 @@ int cb_topo_read_machine(struct cb_topo_host *host, bool *has_whole_memory, stru
  * robin. Arguments are positive, 0 <= sharer < sharers. Pure. */
 void cb_topo_share(int sharer, int sharers, int cores, int *first, int *count);
 
-/* from_sysfs.c: network interfaces and RDMA ports; used is the interface of the job's route, ""
- * when unknown. Errors: CB_E_MEMORY. */
+/* from_sysfs.c: all network interfaces and RDMA ports, the most important first; used is the
+ * interface of the job's route, "" when unknown. Free *nics. Errors: CB_E_MEMORY. */
+int cb_topo_list_nics(const char *root, const char *used, struct cb_topo_nic **nics, size_t *count,
+                      struct cb_error *err);
+
+/* The same into a host, as many as it keeps. */
 int cb_topo_read_nics(const char *root, const char *used, struct cb_topo_host *host,
                       struct cb_error *err);
 
@@ -54,6 +58,32 @@ uint64_t cb_topo_read_available_memory(const char *root);
 
 /* MemTotal; 0 when unknown. */
 uint64_t cb_topo_read_total_memory(const char *root);
+
+/* What the CPU controllers of this process's cgroup, or of one above it, leave, in hardware
+ * threads; 0 for no limit. */
+double cb_topo_read_cpu_limit(const char *root);
+
+/* pci.c: what sysfs says of PCI devices; bus ids as "0000:07:00.0". */
+
+/* The PCI function behind a folder of /sys/class, or of a device below one (virtio); "" and false
+ * where there is none. */
+bool cb_pci_find(const char *folder, char *bus_id, size_t size_bytes);
+
+struct cb_facts_pcie;
+void cb_pci_read_link(const char *root, const char *bus_id, struct cb_facts_pcie *pcie);
+int cb_pci_read_numa(const char *root, const char *bus_id);
+
+/* The socket of a NUMA node; -1 when unknown. */
+int cb_pci_read_socket(const char *root, int numa);
+
+/* Whether the bridges above a device send requests between devices below them up to the root (ACS
+ * redirection): calls back for each bridge that does. False when their configuration cannot be
+ * read, which takes root. */
+bool cb_pci_visit_redirecting(const char *root, const char *bus_id,
+                              void (*visit)(void *arg, const char *bridge), void *arg);
+
+/* 1 when the device's addresses are translated by an IOMMU, 0 when not, -1 when unknown. */
+int cb_pci_read_iommu(const char *root, const char *bus_id);
 
 /* from_kernel.c: what only the running kernel can tell. */
 
