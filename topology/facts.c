@@ -63,16 +63,15 @@ struct cb_facts_link *cb_facts_add_link(struct cb_facts *facts, const char *a, c
     return link;
 }
 
-const struct cb_facts_link *cb_facts_find_link(const struct cb_facts *facts, const char *a,
-                                               const char *b)
+int cb_facts_find_link(const struct cb_facts *facts, const char *a, const char *b)
 {
     for (int i = 0; i < facts->link_count; i++) {
         const struct cb_facts_link *link = &facts->links[i];
         if ((strcmp(link->a, a) == 0 && strcmp(link->b, b) == 0) ||
             (strcmp(link->a, b) == 0 && strcmp(link->b, a) == 0))
-            return link;
+            return i;
     }
-    return NULL;
+    return -1;
 }
 
 const char *cb_facts_gpu_name(const struct cb_facts_gpu *gpu, char *text, size_t size_bytes)

@@ -115,9 +115,8 @@ void cb_facts_nic_init(struct cb_facts_nic *nic);
  * Borrowed. */
 struct cb_facts_link *cb_facts_add_link(struct cb_facts *facts, const char *a, const char *b);
 
-/* The link between two devices, in either order, or NULL. Borrowed. */
-const struct cb_facts_link *cb_facts_find_link(const struct cb_facts *facts, const char *a,
-                                               const char *b);
+/* The index of the link between two devices, in either order, or -1. */
+int cb_facts_find_link(const struct cb_facts *facts, const char *a, const char *b);
 
 /* "GPU3" of a GPU. Returns text. */
 const char *cb_facts_gpu_name(const struct cb_facts_gpu *gpu, char *text, size_t size_bytes);
@@ -129,6 +128,17 @@ const char *cb_facts_gpu_name(const struct cb_facts_gpu *gpu, char *text, size_t
  * order counts, which is that of NVML, and of importance and names for NICs. FNV-1a of 64 bits: in
  * 10,000 different nodes one pair in 4e11 would be taken for equal. Pure. */
 uint64_t cb_facts_hash(const struct cb_facts *facts);
+
+struct cb_map;
+
+/* Fills out from a map: its GPUs and NICs (the first that fit) with what it says of them, and the
+ * links. Everything else is unknown. Pure. */
+void cb_facts_from_map(const struct cb_map *map, struct cb_facts *out);
+
+/* Adds to facts whose devices are known how they are linked in a map, joined on bus ids, or names
+ * where there are none: path, kind, rate, and the socket or NUMA node where the map alone knows.
+ * Devices that the map lacks stay without links. Pure. */
+void cb_facts_add_paths(const struct cb_map *map, struct cb_facts *facts);
 
 /* Reads what this node's kernel says (below sysroot, "" or NULL for the running system): everything
  * but GPUs, NVLinks and paths. used is the interface of the job's route, "" when unknown. *out is

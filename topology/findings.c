@@ -179,23 +179,6 @@ static int most_nvlinks(const struct look *look)
     return most;
 }
 
-/* A card against its own slots and against the others of the node: a table of products may be
- * wrong about a board, they are not. */
-static void look_at_inactive_nvlinks(struct look *look)
-{
-    int most = most_nvlinks(look);
-    FOR_EACH_GPU(look, gpu) {
-        if (gpu->nvlinks < 0)
-            continue;
-        if (gpu->nvlinks < most)
-            see(look, "GPU%d has %d active NVLinks, others of the node have %d", gpu->index,
-                gpu->nvlinks, most);
-        else if (gpu->nvlink_slots > gpu->nvlinks)
-            see(look, "GPU%d has %d active NVLinks of %d", gpu->index, gpu->nvlinks,
-                gpu->nvlink_slots);
-    }
-}
-
 static const struct variant_row {
     const char *name;     /* in a driver's name */
     const char *original; /* what it was cut from */
@@ -212,6 +195,30 @@ static const struct variant_row *find_variant(const char *name, bool by_original
             !strstr(name, "PCIe"))
             return &variants[i];
     return NULL;
+}
+
+/* An export variant may answer for the links that were taken from it. */
+static bool is_whole_variant(const struct cb_facts_gpu *gpu)
+{
+    const struct variant_row *variant = find_variant(gpu->name, false);
+    return variant && gpu->nvlinks == variant->links;
+}
+
+/* A card against its own slots and against the others of the node: a table of products may be
+ * wrong about a board, they are not. */
+static void look_at_inactive_nvlinks(struct look *look)
+{
+    int most = most_nvlinks(look);
+    FOR_EACH_GPU(look, gpu) {
+        if (gpu->nvlinks < 0)
+            continue;
+        if (gpu->nvlinks < most)
+            see(look, "GPU%d has %d active NVLinks, others of the node have %d", gpu->index,
+                gpu->nvlinks, most);
+        else if (gpu->nvlink_slots > gpu->nvlinks && !is_whole_variant(gpu))
+            see(look, "GPU%d has %d active NVLinks of %d", gpu->index, gpu->nvlinks,
+                gpu->nvlink_slots);
+    }
 }
 
 /* All cards of the node alike, and fewer links than the product has; as many as the export variant
@@ -271,10 +278,11 @@ static void look_at_mig(struct look *look)
 
 /* ---- GPUs and NICs ---- */
 
-/* The NICs that traffic between nodes would take: the RDMA ones where there are any. */
+/* The NICs that traffic between nodes would take: the RDMA ones where there are any. A matrix tells
+ * neither bus id nor kind. */
 static bool counts(const struct cb_facts_nic *nic, bool rdma_only)
 {
-    return (!rdma_only || is_rdma(nic)) && nic->bus_id[0];
+    return is_rdma(nic) || (!rdma_only && (nic->bus_id[0] || !nic->port.kind[0]));
 }
 
 static bool has_rdma(const struct look *look)
@@ -293,12 +301,11 @@ static void look_at_distance(struct look *look)
         int near = 0, far = 0;
         cb_facts_gpu_name(gpu, name, sizeof(name));
         FOR_EACH_NIC(look, nic) {
-            const struct cb_facts_link *link =
-                counts(nic, rdma_only) ? cb_facts_find_link(look->facts, name, nic->port.name)
-                                       : NULL;
-            bool is_far = link && strcmp(link->path, "SYS") == 0;
-            far += is_far;
-            near += link && link->path[0] && !is_far;
+            int link =
+                counts(nic, rdma_only) ? cb_facts_find_link(look->facts, name, nic->port.name) : -1;
+            const char *path = link < 0 ? "" : look->facts->links[link].path;
+            far += strcmp(path, "SYS") == 0;
+            near += path[0] && strcmp(path, "SYS") != 0;
         }
         if (far > 0 && near == 0)
             see(look, "%s has no NIC on its own NUMA node: the nearest is across (SYS)", name);

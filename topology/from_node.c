@@ -157,13 +157,14 @@ static int read_peermem(const char *root)
 static int read_dmabuf(const char *root)
 {
     char text[512];
-    int major = 0, minor = 0;
+    char *end;
     if (!cb_tree_read_text(root, "proc/driver/nvidia/version", text, sizeof(text)))
         return -1;
     bool open_modules = strstr(text, "Open Kernel Module") != NULL;
-    if (!cb_tree_read_text(root, "proc/sys/kernel/osrelease", text, sizeof(text)) ||
-        sscanf(text, "%d.%d", &major, &minor) != 2)
+    if (!cb_tree_read_text(root, "proc/sys/kernel/osrelease", text, sizeof(text)))
         return -1;
+    long major = strtol(text, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
     return open_modules && (major > 5 || (major == 5 && minor >= 12));
 }
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* realpath */
-#include <errno.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,30 @@
 #include "topology/facts.h"
 #include "topology/internal.h"
 
-/* The last "0000:07:00.0" among the parts of a path, or NULL. */
+/* "0000:07:00.0", of so many characters: hexadecimal digits around three marks; a domain may have
+ * more digits than four. */
+static bool is_bus_id(const char *text, size_t length)
+{
+    static const char marks[] = ":??:??.?"; /* behind the domain */
+    size_t domain = strspn(text, "0123456789abcdef");
+    if (domain < 4 || domain > 8 || length != domain + strlen(marks))
+        return false;
+    for (size_t i = 0; marks[i]; i++) {
+        char c = text[domain + i];
+        if (marks[i] == '?' ? !isxdigit((unsigned char)c) : c != marks[i])
+            return false;
+    }
+    return true;
+}
+
+/* The last bus id among the parts of a path, or NULL. */
 static const char *find_bus_id(const char *path, size_t *length)
 {
     const char *found = NULL;
     for (const char *part = path; part; part = strchr(part, '/')) {
         part += *part == '/';
         size_t size = strcspn(part, "/");
-        unsigned domain, bus, device, function;
-        int read = 0;
-        if (sscanf(part, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &read) == 4 &&
-            (size_t)read == size) {
+        if (is_bus_id(part, size)) {
             found = part;
             *length = size;
         }

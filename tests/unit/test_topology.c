@@ -1,7 +1,6 @@
-#define _GNU_SOURCE /* sched_setaffinity, nftw */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "cb_test.h"
 
-#include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,77 +8,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fake_root.h"
 #include "topology/internal.h"
 #include "topology/topo.h"
 
 #define GIGABIT 125e6
-
-/* ---- a copy of /sys and /proc in a temporary folder ---- */
-
-static int make_root(void **state)
-{
-    char *root = strdup("/tmp/cb_topology.XXXXXX");
-    *state = root && mkdtemp(root) ? root : NULL;
-    return *state == NULL;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
-static int remove_root(void **state)
-{
-    int rc = nftw(*state, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    free(*state);
-    return rc;
-}
-
-static void make_parents(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0755);
-        *slash = '/';
-    }
-}
-
-static void put(const char *root, const char *folder, const char *file, const char *text)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/%s/%s", root, folder, file);
-    make_parents(path);
-    FILE *stream = fopen(path, "w");
-    assert_non_null(stream);
-    assert_true(fputs(text, stream) >= 0);
-    assert_int_equal(fclose(stream), 0);
-}
-
-static void put_link(const char *root, const char *folder, const char *file, const char *target)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/%s/%s", root, folder, file);
-    make_parents(path);
-    assert_int_equal(symlink(target, path), 0);
-}
 
 /* An interface that is up; driver NULL: one without a device. */
 static void put_interface(const char *root, const char *name, const char *driver, const char *speed)
 {
     char folder[PATH_MAX], target[256];
     snprintf(folder, sizeof(folder), "sys/class/net/%s", name);
-    put(root, folder, "type", "1\n");
-    put(root, folder, "operstate", "up\n");
-    put(root, folder, "mtu", "9000\n");
-    put(root, folder, "speed", speed);
+    fake_root_put(root, folder, "type", "1\n");
+    fake_root_put(root, folder, "operstate", "up\n");
+    fake_root_put(root, folder, "mtu", "9000\n");
+    fake_root_put(root, folder, "speed", speed);
     if (!driver)
         return;
     snprintf(target, sizeof(target), "../../../../bus/pci/drivers/%s", driver);
-    put(root, folder, "device/numa_node", "1\n");
-    put_link(root, folder, "device/driver", target);
+    fake_root_put(root, folder, "device/numa_node", "1\n");
+    fake_root_link(root, folder, "device/driver", target);
 }
 
 static void put_port(const char *root, const char *device, const char *driver, const char *layer,
@@ -88,13 +36,13 @@ static void put_port(const char *root, const char *device, const char *driver, c
     char folder[PATH_MAX], target[256];
     snprintf(target, sizeof(target), "../../../../bus/pci/drivers/%s", driver);
     snprintf(folder, sizeof(folder), "sys/class/infiniband/%s", device);
-    put(root, folder, "node_type", "1: CA\n");
-    put(root, folder, "device/numa_node", "0\n");
-    put_link(root, folder, "device/driver", target);
+    fake_root_put(root, folder, "node_type", "1: CA\n");
+    fake_root_put(root, folder, "device/numa_node", "0\n");
+    fake_root_link(root, folder, "device/driver", target);
     snprintf(folder, sizeof(folder), "sys/class/infiniband/%s/ports/1", device);
-    put(root, folder, "link_layer", layer);
-    put(root, folder, "state", state);
-    put(root, folder, "rate", rate);
+    fake_root_put(root, folder, "link_layer", layer);
+    fake_root_put(root, folder, "state", state);
+    fake_root_put(root, folder, "rate", rate);
 }
 
 static struct cb_topo_host discover(const char *root)
@@ -141,9 +89,9 @@ static void test_speeds_that_virtual_drivers_make_up(void **state)
     put_interface(*state, "eth1", "vmxnet3", "10000\n");
     put_interface(*state, "veth7", NULL, "10000\n");
     put_interface(*state, "br0", NULL, "10000\n");
-    put(*state, "sys/class/net/br0", "bridge/bridge_id", "8000.000000000000\n");
+    fake_root_put(*state, "sys/class/net/br0", "bridge/bridge_id", "8000.000000000000\n");
     put_interface(*state, "tap3", NULL, "10\n");
-    put(*state, "sys/class/net/tap3", "tun_flags", "0x1002\n");
+    fake_root_put(*state, "sys/class/net/tap3", "tun_flags", "0x1002\n");
     struct cb_topo_host host = discover(*state);
     assert_int_equal(host.nic_count, 5);
     for (int i = 0; i < host.nic_count; i++)
@@ -164,19 +112,20 @@ static void test_a_bond_is_as_real_as_what_it_bundles(void **state)
     put_interface(*state, "eth0", "ice", "25000\n");
     put_interface(*state, "eth1", "ice", "25000\n");
     put_interface(*state, "bond0", NULL, "50000\n");
-    put(*state, "sys/class/net/bond0", "bonding/mode", "802.3ad 4\n");
-    put_link(*state, "sys/class/net/bond0", "lower_eth0", "../eth0");
-    put_link(*state, "sys/class/net/bond0", "lower_eth1", "../eth1");
+    fake_root_put(*state, "sys/class/net/bond0", "bonding/mode", "802.3ad 4\n");
+    fake_root_link(*state, "sys/class/net/bond0", "lower_eth0", "../eth0");
+    fake_root_link(*state, "sys/class/net/bond0", "lower_eth1", "../eth1");
     put_interface(*state, "bond0.100", NULL, "50000\n");
-    put(*state, "sys/class/net/bond0.100", "uevent", "DEVTYPE=vlan\nINTERFACE=bond0.100\n");
-    put_link(*state, "sys/class/net/bond0.100", "lower_bond0", "../bond0");
+    fake_root_put(*state, "sys/class/net/bond0.100", "uevent",
+                  "DEVTYPE=vlan\nINTERFACE=bond0.100\n");
+    fake_root_link(*state, "sys/class/net/bond0.100", "lower_bond0", "../bond0");
     put_interface(*state, "veth0", NULL, "10000\n");
     put_interface(*state, "bond1", NULL, "20000\n");
-    put(*state, "sys/class/net/bond1", "bonding/mode", "802.3ad 4\n");
-    put_link(*state, "sys/class/net/bond1", "lower_eth0", "../eth0");
-    put_link(*state, "sys/class/net/bond1", "lower_veth0", "../veth0");
+    fake_root_put(*state, "sys/class/net/bond1", "bonding/mode", "802.3ad 4\n");
+    fake_root_link(*state, "sys/class/net/bond1", "lower_eth0", "../eth0");
+    fake_root_link(*state, "sys/class/net/bond1", "lower_veth0", "../veth0");
     put_interface(*state, "bond2", NULL, "10000\n");
-    put(*state, "sys/class/net/bond2", "bonding/mode", "802.3ad 4\n");
+    fake_root_put(*state, "sys/class/net/bond2", "bonding/mode", "802.3ad 4\n");
     struct cb_topo_host host = discover(*state);
     assert_string_equal(find(&host, "bond0")->kind, "bond");
     assert_near(find(&host, "bond0")->nominal_bytes_per_s, 50 * GIGABIT, 0);
@@ -189,7 +138,7 @@ static void test_a_bond_is_as_real_as_what_it_bundles(void **state)
 static void test_virtual_function(void **state)
 {
     put_interface(*state, "eth0v3", "mlx5_core", "100000\n");
-    put_link(*state, "sys/class/net/eth0v3", "device/physfn", "../../net");
+    fake_root_link(*state, "sys/class/net/eth0v3", "device/physfn", "../../net");
     struct cb_topo_host host = discover(*state);
     assert_true(find(&host, "eth0v3")->virtual_function);
     assert_near(find(&host, "eth0v3")->nominal_bytes_per_s, 100 * GIGABIT, 0);
@@ -199,9 +148,9 @@ static void test_virtual_function(void **state)
 static void test_down_and_unreadable(void **state)
 {
     put_interface(*state, "eth0", "ixgbe", "10000\n");
-    put(*state, "sys/class/net/eth0", "operstate", "down\n");
+    fake_root_put(*state, "sys/class/net/eth0", "operstate", "down\n");
     put_interface(*state, "eth1", "ixgbe", "10000\n");
-    put(*state, "sys/class/net/eth1", "operstate", "down\n");
+    fake_root_put(*state, "sys/class/net/eth1", "operstate", "down\n");
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/sys/class/net/eth1/speed", (const char *)*state);
     assert_int_equal(unlink(path), 0);
@@ -209,9 +158,9 @@ static void test_down_and_unreadable(void **state)
     put_interface(*state, "eth2", "ixgbe", "fast\n");
     put_interface(*state, "eth3", "ixgbe", "200000000\n");
     put_interface(*state, "eth4", "ixgbe", "4294967295\n");
-    put(*state, "sys/class/net/eth5", "mtu", "1500\n"); /* no type */
-    put(*state, "sys/class/net", "bonding_masters", "bond0\n");
-    put(*state, "sys/class/net/lo", "type", "772\n");
+    fake_root_put(*state, "sys/class/net/eth5", "mtu", "1500\n"); /* no type */
+    fake_root_put(*state, "sys/class/net", "bonding_masters", "bond0\n");
+    fake_root_put(*state, "sys/class/net/lo", "type", "772\n");
     struct cb_topo_host host = discover(*state);
     assert_int_equal(host.nic_count, 5);
     assert_int_equal(host.nics_found, 5);
@@ -228,11 +177,11 @@ static void test_down_and_unreadable(void **state)
 static void test_unknown_operating_state_goes_by_the_flags(void **state)
 {
     put_interface(*state, "eth0", "e1000", "1000\n");
-    put(*state, "sys/class/net/eth0", "operstate", "unknown\n");
-    put(*state, "sys/class/net/eth0", "flags", "0x1003\n");
+    fake_root_put(*state, "sys/class/net/eth0", "operstate", "unknown\n");
+    fake_root_put(*state, "sys/class/net/eth0", "flags", "0x1003\n");
     put_interface(*state, "eth1", "e1000", "1000\n");
-    put(*state, "sys/class/net/eth1", "operstate", "unknown\n");
-    put(*state, "sys/class/net/eth1", "flags", "0x1002\n");
+    fake_root_put(*state, "sys/class/net/eth1", "operstate", "unknown\n");
+    fake_root_put(*state, "sys/class/net/eth1", "flags", "0x1002\n");
     struct cb_topo_host host = discover(*state);
     assert_true(find(&host, "eth0")->up);
     assert_false(find(&host, "eth1")->up);
@@ -285,8 +234,8 @@ static void test_roce_and_its_network_interface(void **state)
 {
     put_port(*state, "rocep1s0", "mlx5_core", "Ethernet\n", "4: ACTIVE\n", "100 Gb/sec (4X EDR)\n");
     put_interface(*state, "enp1s0", "mlx5_core", "100000\n");
-    put_link(*state, "sys/class/infiniband/rocep1s0", "device/net/enp1s0",
-             "../../../../net/enp1s0");
+    fake_root_link(*state, "sys/class/infiniband/rocep1s0", "device/net/enp1s0",
+                   "../../../../net/enp1s0");
     put_interface(*state, "enp2s0", "mlx5_core", "25000\n");
     struct cb_topo_host host = discover(*state);
     assert_int_equal(host.nic_count, 3);
@@ -303,12 +252,12 @@ static void test_old_kernels_rate_is_mended_by_the_interface(void **state)
 {
     put_port(*state, "mlx5_0", "mlx5_core", "Ethernet\n", "4: ACTIVE\n", "10 Gb/sec (4X SDR)\n");
     put_interface(*state, "eth0", "mlx5_core", "200000\n");
-    put(*state, "sys/class/infiniband/mlx5_0", "ports/1/gid_attrs/ndevs/0", "eth0\n");
+    fake_root_put(*state, "sys/class/infiniband/mlx5_0", "ports/1/gid_attrs/ndevs/0", "eth0\n");
     put_port(*state, "mlx5_1", "mlx5_core", "Ethernet\n", "4: ACTIVE\n", "10 Gb/sec (4X SDR)\n");
     /* A bond of two ports is faster than either. */
     put_port(*state, "mlx5_2", "mlx5_core", "Ethernet\n", "4: ACTIVE\n", "100 Gb/sec (4X EDR)\n");
     put_interface(*state, "eth2", "mlx5_core", "200000\n");
-    put(*state, "sys/class/infiniband/mlx5_2", "ports/1/gid_attrs/ndevs/0", "eth2\n");
+    fake_root_put(*state, "sys/class/infiniband/mlx5_2", "ports/1/gid_attrs/ndevs/0", "eth2\n");
     struct cb_topo_host host = discover(*state);
     assert_near(find(&host, "mlx5_2:1")->nominal_bytes_per_s, 100 * GIGABIT, 0);
     assert_near(find(&host, "mlx5_0:1")->nominal_bytes_per_s, 200 * GIGABIT, 0);
@@ -321,12 +270,12 @@ static void test_two_ports_on_one_function(void **state)
 {
     const char *device = "sys/class/infiniband/mlx4_0";
     put_port(*state, "mlx4_0", "mlx4_core", "InfiniBand\n", "4: ACTIVE\n", "56 Gb/sec (4X FDR)\n");
-    put(*state, device, "ports/2/link_layer", "InfiniBand\n");
-    put(*state, device, "ports/2/state", "1: DOWN\n");
-    put(*state, device, "device/net/ib0/dev_port", "0\n");
-    put(*state, device, "device/net/ib1/dev_port", "1\n");
+    fake_root_put(*state, device, "ports/2/link_layer", "InfiniBand\n");
+    fake_root_put(*state, device, "ports/2/state", "1: DOWN\n");
+    fake_root_put(*state, device, "device/net/ib0/dev_port", "0\n");
+    fake_root_put(*state, device, "device/net/ib1/dev_port", "1\n");
     put_interface(*state, "ib0", "mlx4_core", "56000\n");
-    put(*state, "sys/class/net/ib0", "type", "32\n");
+    fake_root_put(*state, "sys/class/net/ib0", "type", "32\n");
     struct cb_topo_host host = discover(*state);
     assert_string_equal(find(&host, "mlx4_0:1")->partner, "ib0");
     assert_string_equal(find(&host, "mlx4_0:2")->partner, "ib1");
@@ -339,9 +288,9 @@ static void test_other_fabrics(void **state)
     put_port(*state, "rdmap16s27", "efa", "Unspecified\n", "4: ACTIVE\n", "100 Gb/sec (4X EDR)\n");
     put_port(*state, "hfi1_0", "hfi1", "InfiniBand\n", "4: ACTIVE\n", "100 Gb/sec (4X EDR)\n");
     put_port(*state, "irdma0", "irdma", "Ethernet\n", "4: ACTIVE\n", "25 Gb/sec (1X EDR)\n");
-    put(*state, "sys/class/infiniband/irdma0", "node_type", "4: RNIC\n");
+    fake_root_put(*state, "sys/class/infiniband/irdma0", "node_type", "4: RNIC\n");
     put_port(*state, "rxe0", "virtio_net", "Ethernet\n", "4: ACTIVE\n", "2.5 Gb/sec (1X SDR)\n");
-    put(*state, "sys/class/infiniband/rxe0", "parent", "eth0\n");
+    fake_root_put(*state, "sys/class/infiniband/rxe0", "parent", "eth0\n");
     put_interface(*state, "hsn0", "cxi_ss1_eth", "200000\n");
     struct cb_topo_host host = discover(*state);
     assert_string_equal(find(&host, "rdmap16s27:1")->kind, "EFA");
@@ -366,7 +315,7 @@ static void test_a_long_list_keeps_what_matters(void **state)
     }
     put_interface(*state, "zeth0", "ice", "25000\n");
     put_interface(*state, "zeth1", "ice", "25000\n");
-    put(*state, "sys/class/net/zeth0", "operstate", "down\n");
+    fake_root_put(*state, "sys/class/net/zeth0", "operstate", "down\n");
     put_port(*state, "mlx5_0", "mlx5_core", "InfiniBand\n", "4: ACTIVE\n", "100 Gb/sec (4X EDR)\n");
     assert_ok(cb_topo_read_nics(*state, "cali33", &host, &err), &err);
     assert_int_equal(host.nic_count, CB_TOPO_NICS);
@@ -398,7 +347,8 @@ static void test_names_cannot_move_a_terminals_cursor(void **state)
 
 static void put_meminfo(const char *root)
 {
-    put(root, "proc", "meminfo",
+    fake_root_put(
+        root, "proc", "meminfo",
         "MemTotal:       16777216 kB\nMemFree:         1048576 kB\nMemAvailable:    8388608 kB\n");
 }
 
@@ -413,20 +363,21 @@ static void test_memory_without_a_cgroup(void **state)
 static void test_memory_of_cgroups_version_2(void **state)
 {
     put_meminfo(*state);
-    put(*state, "proc/self", "cgroup", "0::/job_7/step_0\n");
-    put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "max\n");
-    put(*state, "sys/fs/cgroup/job_7/step_0", "memory.current", "1048576\n");
+    fake_root_put(*state, "proc/self", "cgroup", "0::/job_7/step_0\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "max\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7/step_0", "memory.current", "1048576\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 8192 * MIB);
-    put(*state, "sys/fs/cgroup/job_7", "memory.max", "4294967296\n");
-    put(*state, "sys/fs/cgroup/job_7", "memory.current", "1073741824\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7", "memory.max", "4294967296\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7", "memory.current", "1073741824\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 3072 * MIB);
-    put(*state, "sys/fs/cgroup/job_7", "memory.stat", "anon 5\nfile 9\ninactive_file 536870912\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7", "memory.stat",
+                  "anon 5\nfile 9\ninactive_file 536870912\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 3584 * MIB);
-    put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "6442450944\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "6442450944\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 3584 * MIB);
-    put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "2097152\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "2097152\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 1 * MIB);
-    put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "1000\n");
+    fake_root_put(*state, "sys/fs/cgroup/job_7/step_0", "memory.max", "1000\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 0);
 }
 
@@ -434,13 +385,14 @@ static void test_memory_of_cgroups_version_2(void **state)
 static void test_memory_of_cgroups_version_1(void **state)
 {
     put_meminfo(*state);
-    put(*state, "proc/self", "cgroup", "5:cpuset:/x\n4:cpu,memory:/docker/ab\n1:name=systemd:/y\n");
-    put(*state, "sys/fs/cgroup/memory", "memory.limit_in_bytes", "9223372036854771712\n");
-    put(*state, "sys/fs/cgroup/memory", "memory.usage_in_bytes", "1048576\n");
+    fake_root_put(*state, "proc/self", "cgroup",
+                  "5:cpuset:/x\n4:cpu,memory:/docker/ab\n1:name=systemd:/y\n");
+    fake_root_put(*state, "sys/fs/cgroup/memory", "memory.limit_in_bytes", "9223372036854771712\n");
+    fake_root_put(*state, "sys/fs/cgroup/memory", "memory.usage_in_bytes", "1048576\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 8192 * MIB);
-    put(*state, "sys/fs/cgroup/memory", "memory.limit_in_bytes", "3145728\n");
-    put(*state, "sys/fs/cgroup/memory", "memory.stat",
-        "inactive_file 1\ntotal_inactive_file 524288\n");
+    fake_root_put(*state, "sys/fs/cgroup/memory", "memory.limit_in_bytes", "3145728\n");
+    fake_root_put(*state, "sys/fs/cgroup/memory", "memory.stat",
+                  "inactive_file 1\ntotal_inactive_file 524288\n");
     assert_int_equal(cb_topo_read_available_memory(*state), 5 * MIB / 2);
 }
 
@@ -637,7 +589,7 @@ static void test_routes_that_lead_nowhere(void **state)
     }
 }
 
-#define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
+#define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, fake_root_make, fake_root_remove)
 #define WITH_SYNTHETIC(test) cmocka_unit_test_teardown(test, forget_synthetic)
 
 int main(void)
