@@ -6,9 +6,9 @@
 #include "topology/map.h"
 
 /* What from_sysfs.c calls a kind of port. */
-static const char *kind_of_port(enum cb_link_kind port)
+static const char *kind_of_port(enum cb_map_link_kind port)
 {
-    return port == CB_LINK_UNKNOWN ? "" : cb_link_kind_name(port);
+    return port == CB_MAP_LINK_UNKNOWN ? "" : cb_map_link_kind_name(port);
 }
 
 static void set_pcie(const struct cb_map_pcie *from, bool loaded, struct cb_facts_pcie *to)
@@ -34,7 +34,7 @@ static int count_nvlinks(const struct cb_map *map, int gpu)
         return -1;
     for (size_t i = 0; i < map->links.count; i++) {
         const struct cb_map_link *link = &map->links.items[i];
-        bool nvlink = link->kind == CB_LINK_NVLINK || link->kind == CB_LINK_NVSWITCH;
+        bool nvlink = link->kind == CB_MAP_LINK_NVLINK || link->kind == CB_MAP_LINK_NVSWITCH;
         if (nvlink && (link->a == gpu || link->b == gpu)) {
             sum += link->count;
             most = link->count > most ? link->count : most;
@@ -120,8 +120,8 @@ static void add_path(const struct cb_map *map, const int devices[2], const char 
         return;
     snprintf(link->path, sizeof(link->path), "%.7s", name ? name : "");
     snprintf(link->kind, sizeof(link->kind), "%.15s",
-             path.kind == CB_LINK_UNKNOWN ? "" : cb_link_kind_name(path.kind));
-    bool nvlink = path.kind == CB_LINK_NVLINK || path.kind == CB_LINK_NVSWITCH;
+             path.kind == CB_MAP_LINK_UNKNOWN ? "" : cb_map_link_kind_name(path.kind));
+    bool nvlink = path.kind == CB_MAP_LINK_NVLINK || path.kind == CB_MAP_LINK_NVSWITCH;
     link->nvlinks = nvlink ? path.count : 0;
     link->bytes_per_s_one_way = path.is_upper_bound ? 0 : path.bytes_per_s_one_way;
 }

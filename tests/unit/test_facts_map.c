@@ -15,7 +15,7 @@ static int add(struct cb_map_builder *builder, enum cb_device_kind kind, const c
     snprintf(device.bus_id, sizeof(device.bus_id), "%s", bus_id);
     device.parent = parent;
     if (kind == CB_DEVICE_NIC) {
-        device.port = CB_LINK_INFINIBAND;
+        device.port = CB_MAP_LINK_INFINIBAND;
         device.is_rdma = true;
         device.up = CB_UP_YES;
         device.port_bytes_per_s = 25e9;
@@ -44,7 +44,7 @@ static void make_map(struct cb_map *map)
     int second = add(&builder, CB_DEVICE_GPU, "GPU1", "0000:81:00.0", far);
     const struct cb_map_link link = {.a = first,
                                      .b = second,
-                                     .kind = CB_LINK_NVLINK,
+                                     .kind = CB_MAP_LINK_NVLINK,
                                      .generation = 3,
                                      .count = 4,
                                      .bytes_per_s_one_way = 100e9};
