@@ -70,6 +70,10 @@ struct cb_job {
     /* What is no transformer is described by its work alone; a "token" is then one sample. */
     double sample_flops; /* forward and backward of one sample; sequence is then 1 */
 
+    /* Attention's own work is left out of the count: set by cb_job_complete when the sequence, its
+     * length deciding that work, is not stated. */
+    bool without_attention;
+
     /* precision and memory */
     double gradient_bytes;  /* of one gradient, on the wire */
     double parameter_bytes; /* of one parameter, on the wire and in memory */

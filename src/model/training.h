@@ -116,8 +116,9 @@ struct cb_training {
 
     /* the documents' formula beside it, per step */
     double headline_bytes_per_s; /* bus bandwidth at the whole gradient, all GPUs; 0: one GPU */
-    double headline_s;           /* parameters x 4 x c / that */
-    double headline_share;       /* headline_s / (headline_s + compute_s) */
+    enum cb_provenance headline_source;
+    double headline_s;     /* parameters x 4 x c / that */
+    double headline_share; /* headline_s / (headline_s + compute_s) */
     bool headline_bound;
 
     /* what would be needed; INFINITY where nothing suffices */
@@ -125,8 +126,11 @@ struct cb_training {
     double critical_tokens;       /* with as many, at the same accumulation, the serial share is the
                                    * threshold; 0 without traffic */
     double required_bytes_per_s;  /* bus bandwidth of large messages between nodes (inside the node
-                                   * when there is one) at which it is; latency stays */
-    double effective_bytes_per_s; /* parameters x 4 x c / time: what the messages really get */
+                                   * when there is one) at which it is; latency stays; 0 without
+                                   * traffic */
+    double large_bytes_per_s;     /* what there is of it */
+    double effective_bytes_per_s; /* parameters x 4 x c / time: what the messages really get; 0
+                                   * where nothing is kept in step */
 
     struct cb_speedup speedup[CB_SPEEDUP_MAX]; /* powers of two, and the nodes there are */
     size_t speedup_count;

@@ -16,10 +16,11 @@ struct cb_factor {
                        * B x 4 micro-batches = 6" */
 };
 
-/* The factor of a complete job on nodes of gpus_per_node. Tensor, expert and pipeline traffic is
- * not in it: the formula is about the parameters. Source: ring all_reduce moves 2 S, all_gather and
- * reduce_scatter S per rank (nccl-tests, doc/PERFORMANCE.md); volumes per scheme: docs/design.md,
- * "The training step". Pure. */
+/* The factor of a complete job on nodes x gpus_per_node GPUs; 0 when there is one data-parallel
+ * rank, which has nothing to keep in step. Tensor, expert and pipeline traffic is not in it: the
+ * formula is about the parameters. Source: ring all_reduce moves 2 S, all_gather and reduce_scatter
+ * S per rank (nccl-tests, doc/PERFORMANCE.md); volumes per scheme: docs/design.md, "The training
+ * step". Pure. */
 void cb_factor_of(const struct cb_job *job, int gpus_per_node, struct cb_factor *factor);
 
 enum cb_traffic_kind {
@@ -64,10 +65,9 @@ struct cb_volumes {
     size_t count;
 };
 
-/* The traffic of one GPU of a complete job on nodes x gpus_per_node GPUs, ranks placed as Megatron
+/* The traffic of one GPU of a complete job on nodes of gpus_per_node GPUs, ranks placed as Megatron
  * and DeepSpeed do: tensor ranks next to each other, then context, data, pipeline stages farthest
  * apart. Pure. */
-void cb_volumes_of(const struct cb_job *job, int nodes, int gpus_per_node,
-                   struct cb_volumes *volumes);
+void cb_volumes_of(const struct cb_job *job, int gpus_per_node, struct cb_volumes *volumes);
 
 #endif
