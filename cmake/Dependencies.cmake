@@ -1,6 +1,7 @@
 # Every outside library is found here, once, and said in the summary.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
+pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml>=1.3)
 
 set(COMMBOUND_MPI_FOUND FALSE)
 if(NOT COMMBOUND_MPI STREQUAL "OFF")

@@ -81,14 +81,14 @@ static int check_paper(const struct cb_workload *workload, struct cb_error *err)
     int rc = 0;
     if (!(workload->bandwidth_bytes_per_s > 0))
         cb_strbuf_add(&missing, "--bandwidth");
-    if (!(workload->parameters > 0))
+    if (!(workload->job.parameters > 0))
         cb_strbuf_addf(&missing, "%s--parameters", missing.length_bytes ? ", " : "");
     if (workload->span == CB_SPAN_COUNT)
         cb_strbuf_addf(&missing, "%sone of --step-time, --compute-time, --total-time",
                        missing.length_bytes ? ", " : "");
     if (missing.length_bytes > 0) {
         rc = cb_fail(err, CB_E_USAGE, "on paper this needs %s as well", cb_strbuf_get(&missing));
-        cb_error_set_hint(err, workload->span == CB_SPAN_COUNT && workload->tokens_per_step > 0
+        cb_error_set_hint(err, workload->span == CB_SPAN_COUNT && workload->job.tokens_per_step > 0
                                    ? "--tokens needs a result file with a measured GEMM rate"
                                    : "or give a result file to take them from");
     }

@@ -1,145 +1,120 @@
 #include "cli/workload_options.h"
 
 #include <errno.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "offer/workload.h"
+#include "offer/workload_file.h"
 
-enum {
-    KEY_PARAMETERS = 0x2001,
-    KEY_COMMUNICATIONS,
-    KEY_TOTAL_TIME,
-    KEY_STEP_TIME,
-    KEY_COMPUTE_TIME,
-    KEY_TOKENS,
-    KEY_THRESHOLD,
-    KEY_NOMINAL_BANDWIDTH,
-};
+enum { KEY_FILE = 0x2001, KEY_NOMINAL_BANDWIDTH, KEY_FIRST_FIELD };
 
+#define HEADING(text, number)                                                                      \
+    {                                                                                              \
+        .doc = (text), .group = (number)                                                           \
+    }
+#define X(id, option, kind, member, argument, text)                                                \
+    {.name = (option), .key = KEY_FIRST_FIELD + CB_FIELD_##id, .arg = (argument), .doc = (text)},
+
+/* clang-format off */
 static const struct argp_option options[] = {
-    {.doc = "The training job:", .group = 10},
-    {.name = "parameters",
-     .key = KEY_PARAMETERS,
-     .arg = "COUNT",
-     .doc = "Trained parameters: 7e9, 7B, 125M (default: a table of standard models, 7B judged)"},
-    {.name = "communications",
-     .key = KEY_COMMUNICATIONS,
-     .arg = "COUNT",
-     .doc = "Synchronisations of the whole model over the training; optimizer steps in plain data "
-            "parallelism (default 1: per step)"},
+    HEADING("The training job:", 10),
+    {.name = "workload", .key = KEY_FILE, .arg = "FILE",
+     .doc = "Read the job from a YAML file, one 'option: value' a line; what the command line "
+            "states overrides it"},
+    CB_WORKLOAD_COUNT_FIELDS(X)
     {.name = "steps", .flags = OPTION_ALIAS},
-    {.name = "total-time",
-     .key = KEY_TOTAL_TIME,
-     .arg = "TIME",
-     .doc = "Time of the whole training, communication included: 24h, 3600s"},
-    {.name = "step-time",
-     .key = KEY_STEP_TIME,
-     .arg = "TIME",
-     .doc = "Time of one whole step, communication included: 3.5s, 800ms"},
-    {.name = "compute-time",
-     .key = KEY_COMPUTE_TIME,
-     .arg = "TIME",
-     .doc = "Time of one step without its communication"},
-    {.name = "tokens",
-     .key = KEY_TOKENS,
-     .arg = "COUNT",
-     .doc = "Tokens per rank and optimizer step; the compute time then follows from the measured "
-            "GEMM rate"},
-    {.name = "threshold",
-     .key = KEY_THRESHOLD,
-     .arg = "SHARE",
-     .doc = "Share of the training time above which communication is a bottleneck (default 20%)"},
-    {.name = "nominal-bandwidth",
-     .key = KEY_NOMINAL_BANDWIDTH,
-     .arg = "RATE",
+    CB_WORKLOAD_TIME_FIELDS(X)
+    {.name = "nominal-bandwidth", .key = KEY_NOMINAL_BANDWIDTH, .arg = "RATE",
      .doc = "What the offer advertises between nodes, one way: 100Gb/s or 12.5GB/s (default: the "
             "interface's own speed)"},
+    HEADING("Its model:", 11),
+    CB_WORKLOAD_MODEL_FIELDS(X)
+    HEADING("Its batch:", 12),
+    CB_WORKLOAD_BATCH_FIELDS(X)
+    HEADING("How it is spread over GPUs:", 13),
+    CB_WORKLOAD_SPREAD_FIELDS(X)
+    HEADING("Its precision:", 14),
+    CB_WORKLOAD_PRECISION_FIELDS(X)
+    HEADING("What it costs:", 15),
+    CB_WORKLOAD_COST_FIELDS(X)
     {0},
 };
+/* clang-format on */
+#undef X
+#undef HEADING
 
-/* Where an option's value goes, and how it is read. */
-struct target {
-    int key;
-    const char *option;
-    int (*parse)(const char *text, double *value, struct cb_error *err);
-    size_t offset;
-    enum cb_span span; /* CB_SPAN_COUNT for what is no time */
-};
-
-#define FIELD(member) offsetof(struct cb_workload, member)
-
-static const struct target targets[] = {
-    {KEY_PARAMETERS, "--parameters", cb_parse_count, FIELD(parameters), CB_SPAN_COUNT},
-    {KEY_COMMUNICATIONS, "--communications", cb_parse_count, FIELD(communications), CB_SPAN_COUNT},
-    {KEY_TOTAL_TIME, "--total-time", cb_parse_duration, FIELD(time_s), CB_SPAN_TOTAL},
-    {KEY_STEP_TIME, "--step-time", cb_parse_duration, FIELD(time_s), CB_SPAN_STEP},
-    {KEY_COMPUTE_TIME, "--compute-time", cb_parse_duration, FIELD(time_s), CB_SPAN_COMPUTE},
-    {KEY_TOKENS, "--tokens", cb_parse_count, FIELD(tokens_per_step), CB_SPAN_COUNT},
-    {KEY_THRESHOLD, "--threshold", cb_parse_share, FIELD(threshold), CB_SPAN_COUNT},
-    {KEY_NOMINAL_BANDWIDTH, "--nominal-bandwidth", cb_parse_bandwidth, FIELD(nominal_bytes_per_s),
-     CB_SPAN_COUNT},
-};
-#define TARGET_COUNT (sizeof(targets) / sizeof(targets[0]))
-
-static const char *span_option(enum cb_span span)
+static error_t take(struct cb_workload_input *input, enum cb_workload_field field, const char *text)
 {
-    for (size_t i = 0; i < TARGET_COUNT; i++)
-        if (targets[i].span == span)
-            return targets[i].option;
-    return "";
-}
-
-static error_t store(struct cb_workload_input *input, const struct target *target, const char *text)
-{
+    char option[64];
     struct cb_error err;
-    double value;
-    if (target->parse(text, &value, &err))
-        return cb_cli_reject(input, target->option, text, &err);
-    enum cb_span stated = input->workload.span;
-    if (target->span != CB_SPAN_COUNT) {
-        if (stated != CB_SPAN_COUNT && stated != target->span) {
-            cb_fail(&input->base.error, CB_E_USAGE, "%s and %s exclude each other",
-                    span_option(stated), target->option);
-            cb_error_set_hint(&input->base.error, "state one time");
-            return EINVAL;
-        }
-        input->workload.span = target->span;
+    struct cb_workload_texts *line = &input->line;
+    snprintf(option, sizeof(option), "--%s", cb_workload_field_name(field));
+    if (cb_workload_set(&input->workload, field, text, CB_FROM_GIVEN, &err))
+        return cb_cli_reject(input, option, text, &err);
+    int rival = cb_workload_rival(&input->workload, field);
+    if (rival >= 0) {
+        cb_fail(&input->base.error, CB_E_USAGE, "--%s and %s exclude each other",
+                cb_workload_field_name((enum cb_workload_field)rival), option);
+        cb_error_set_hint(&input->base.error, "state one of them");
+        return EINVAL;
     }
-    memcpy((char *)&input->workload + target->offset, &value, sizeof(value));
+    if (strlen(text) >= sizeof(line->text[field])) {
+        cb_fail(&err, CB_E_USAGE, "the value is too long");
+        return cb_cli_reject(input, option, text, &err);
+    }
+    snprintf(line->text[field], sizeof(line->text[field]), "%s", text);
+    line->stated[field] = true;
     return 0;
 }
 
-/* What no single option can see. */
-static error_t check_whole(struct cb_workload_input *input)
+/* Ranks on hosts that do not have the file do without: only the first one judges. */
+static int load(const struct cb_workload_input *input, struct cb_workload_texts *file, bool *loaded,
+                struct cb_error *err)
 {
-    const struct cb_workload *workload = &input->workload;
-    if (workload->span != CB_SPAN_COUNT && !(workload->parameters > 0)) {
-        cb_fail(&input->base.error, CB_E_USAGE,
-                "%s needs --parameters, the model it is the time of", span_option(workload->span));
-        return EINVAL;
-    }
-    if (workload->span != CB_SPAN_TOTAL || workload->communications > 0)
+    *loaded = false;
+    if (!input->file)
         return 0;
-    cb_fail(&input->base.error, CB_E_USAGE,
-            "--total-time needs --communications, the synchronisations in that time");
-    cb_error_set_hint(&input->base.error, "or state the time of one step with --step-time");
-    return EINVAL;
+    int rc = cb_workload_file_load(input->file, file, err);
+    *loaded = rc == 0;
+    return rc == CB_E_IO && !cb_cli_is_first() ? 0 : rc;
+}
+
+static error_t finish(struct cb_workload_input *input)
+{
+    struct cb_workload_texts file;
+    bool loaded;
+    if (load(input, &file, &loaded, &input->base.error))
+        return EINVAL;
+    return cb_workload_compose(&input->line, loaded ? &file : NULL, &input->workload,
+                               &input->base.error)
+               ? EINVAL
+               : 0;
 }
 
 static error_t parse_workload(int key, char *argument, struct argp_state *state)
 {
     struct cb_workload_input *input = state->input;
-    if (key == ARGP_KEY_END)
-        return check_whole(input);
-    if (key == ARGP_KEY_ERROR) {
+    struct cb_error err;
+    if (key >= KEY_FIRST_FIELD && key < KEY_FIRST_FIELD + CB_FIELD_COUNT)
+        return take(input, (enum cb_workload_field)(key - KEY_FIRST_FIELD), argument);
+    switch (key) {
+    case KEY_FILE:
+        input->file = argument;
+        return 0;
+    case KEY_NOMINAL_BANDWIDTH:
+        return cb_parse_bandwidth(argument, &input->workload.nominal_bytes_per_s, &err)
+                   ? cb_cli_reject(input, "--nominal-bandwidth", argument, &err)
+                   : 0;
+    case ARGP_KEY_END:
+        return finish(input);
+    case ARGP_KEY_ERROR:
         cb_cli_pass_error(state, &input->base);
         return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
-    for (size_t i = 0; i < TARGET_COUNT; i++)
-        if (targets[i].key == key)
-            return store(input, &targets[i], argument);
-    return ARGP_ERR_UNKNOWN;
 }
 
 const struct argp cb_workload_argp = {.options = options, .parser = parse_workload};
@@ -148,5 +123,5 @@ void cb_workload_input_init(struct cb_workload_input *input)
 {
     memset(input, 0, sizeof(*input));
     cb_error_clear(&input->base.error);
-    input->workload.span = CB_SPAN_COUNT;
+    cb_workload_init(&input->workload);
 }

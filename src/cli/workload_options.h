@@ -1,21 +1,22 @@
-/* The options that state a training job, shared by run and judge as an argp child. */
+/* The options that state a training job, shared by all that judge one, as an argp child. */
 #ifndef CB_CLI_WORKLOAD_OPTIONS_H
 #define CB_CLI_WORKLOAD_OPTIONS_H
 
 #include <argp.h>
 
 #include "cli/cli.h"
-#include "judge/judge.h"
+#include "model/workload.h"
 
 /* Input of the child: give its address in state->child_inputs. */
 struct cb_workload_input {
     struct cb_cli_input base;
-    struct cb_workload workload;
+    struct cb_workload workload;   /* whole once the command line has been parsed */
+    struct cb_workload_texts line; /* what the command line stated */
+    const char *file;              /* of --workload, or NULL */
 };
 
-/* Options: --parameters, --communications (alias --steps), --total-time, --step-time,
- * --compute-time,
- * --tokens, --threshold, --nominal-bandwidth. Static. */
+/* Options: --workload, one for every field of model/workload_fields.h, --nominal-bandwidth; --steps
+ * for --communications. Static. */
 extern const struct argp cb_workload_argp;
 
 /* Nothing stated. */

@@ -177,13 +177,13 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
 {
     const struct cb_workload *workload = evidence->workload;
     char tokens[CB_UNIT_TEXT], rate[CB_UNIT_TEXT], parameters[CB_UNIT_TEXT];
-    bool stated = workload->tokens_per_step > 0;
+    bool stated = workload->job.tokens_per_step > 0;
     if (workload->span != CB_SPAN_COUNT) {
         formula->span = workload->span;
         formula->time_s = workload->time_s;
         formula->time_source = CB_FROM_GIVEN;
         if (workload->span == CB_SPAN_COMPUTE)
-            formula->tokens_per_step = workload->tokens_per_step;
+            formula->tokens_per_step = workload->job.tokens_per_step;
         return true;
     }
     formula->span = CB_SPAN_COMPUTE;
@@ -193,7 +193,7 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
         return false;
     }
     const struct cb_workload_row *row = nearest_workload(formula->parameters);
-    formula->tokens_per_step = stated ? workload->tokens_per_step : row->tokens_per_step;
+    formula->tokens_per_step = stated ? workload->job.tokens_per_step : row->tokens_per_step;
     formula->time_s = FLOP_PER_PARAMETER_AND_TOKEN * formula->parameters *
                       formula->tokens_per_step /
                       (evidence->gemm_flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
@@ -311,8 +311,8 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     if (rc == 0)
         rc = collect_gemm(&evidence, err);
     if (rc == 0)
-        rc = workload->parameters > 0
-                 ? judge_one(&evidence, "", workload->parameters, &headline, err)
+        rc = workload->job.parameters > 0
+                 ? judge_one(&evidence, "", workload->job.parameters, &headline, err)
                  : judge_standard(&evidence, &headline, &table, err);
     if (rc == 0)
         rc = cb_checks_build(result, workload, &checks, err);

@@ -5,19 +5,8 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "model/workload.h"
 #include "result/result.h"
-
-/* What the user states about the training; 0 (or CB_SPAN_COUNT) is "not stated". */
-struct cb_workload {
-    double parameters;
-    double communications;
-    enum cb_span span; /* of time_s; CB_SPAN_COUNT when no time was stated */
-    double time_s;
-    double tokens_per_step; /* per rank: compute time then comes from the measured GEMM rate */
-    double bandwidth_bytes_per_s; /* overrides what was measured */
-    double threshold;             /* 0: the documents' 20 % */
-    double nominal_bytes_per_s;   /* what the offer advertises between nodes, one way */
-};
 
 /* Share of the measured GEMM rate that training reaches without network loss: assumed, see
  * docs/design.md. */

@@ -263,8 +263,9 @@ void cb_fixture_one_host(struct cb_result *result)
                    "state what the offer says with --nominal-bandwidth",
                    "eth0: driver veth states a speed that no hardware stands behind: the nominal "
                    "bandwidth is unknown");
-    judge(result, (struct cb_workload){
-                      .parameters = 1.25e8, .communications = 20000, .tokens_per_step = 131072});
+    judge(result, (struct cb_workload){.job.parameters = 1.25e8,
+                                       .communications = 20000,
+                                       .job.tokens_per_step = 131072});
 }
 
 static void skip(struct cb_collective_row *row, enum cb_status status, const char *reason)
@@ -294,7 +295,7 @@ void cb_fixture_interrupted(struct cb_result *result)
     SET(result->stopped_by, "signal");
     judge(result,
           (struct cb_workload){
-              .parameters = 7e9, .communications = 1000, .span = CB_SPAN_STEP, .time_s = 900});
+              .job.parameters = 7e9, .communications = 1000, .span = CB_SPAN_STEP, .time_s = 900});
 }
 
 void cb_fixture_wrong_data(struct cb_result *result)
@@ -334,7 +335,8 @@ void cb_fixture_undecided(struct cb_result *result)
     }
     result->pairs.items[0].status = CB_STATUS_NOISY;
     result->pairs.items[0].ci95_relative = 0.11;
-    judge(result, (struct cb_workload){.parameters = 125e6, .span = CB_SPAN_STEP, .time_s = 23.9});
+    judge(result,
+          (struct cb_workload){.job.parameters = 125e6, .span = CB_SPAN_STEP, .time_s = 23.9});
 }
 
 static void judge_on_paper(struct cb_result *result, struct cb_workload workload)
@@ -348,7 +350,7 @@ static void judge_on_paper(struct cb_result *result, struct cb_workload workload
 
 void cb_fixture_paper(struct cb_result *result)
 {
-    judge_on_paper(result, (struct cb_workload){.parameters = 7e9,
+    judge_on_paper(result, (struct cb_workload){.job.parameters = 7e9,
                                                 .communications = 1000,
                                                 .bandwidth_bytes_per_s = 12.5e9,
                                                 .span = CB_SPAN_COMPUTE,
@@ -357,7 +359,7 @@ void cb_fixture_paper(struct cb_result *result)
 
 void cb_fixture_impossible(struct cb_result *result)
 {
-    judge_on_paper(result, (struct cb_workload){.parameters = 7e9,
+    judge_on_paper(result, (struct cb_workload){.job.parameters = 7e9,
                                                 .communications = 10000,
                                                 .bandwidth_bytes_per_s = 0.125e9,
                                                 .span = CB_SPAN_TOTAL,
@@ -394,7 +396,7 @@ void cb_fixture_nasty(struct cb_result *result)
     SET(result->transport_library, endless);
     SET(result->transport_version, "\x1b[5m");
     SET(result->started_at, "yesterday\x1b[A");
-    judge(result, (struct cb_workload){.parameters = 1e9, .span = CB_SPAN_STEP, .time_s = 10});
+    judge(result, (struct cb_workload){.job.parameters = 1e9, .span = CB_SPAN_STEP, .time_s = 10});
     SET(result->formula.workload, endless);
 }
 
@@ -410,7 +412,7 @@ void cb_fixture_one_rank(struct cb_result *result)
         skip(row, CB_STATUS_SKIPPED, "one rank only: a collective needs two");
     }
     add_kernels(result);
-    judge(result, (struct cb_workload){.parameters = 0});
+    judge(result, (struct cb_workload){.job.parameters = 0});
 }
 
 void cb_fixture_cluster(int nodes, int ranks_per_node, struct cb_result *result)
@@ -613,7 +615,7 @@ void cb_fixture_gpu_cluster(struct cb_result *result)
     for (int rank = 0; rank < result->rank_count; rank++)
         add_burn(result, rank);
     judge(result, (struct cb_workload){
-                      .parameters = 7e9, .communications = 1000, .tokens_per_step = 16384});
+                      .job.parameters = 7e9, .communications = 1000, .job.tokens_per_step = 16384});
 }
 
 const struct cb_fixture *cb_fixtures(size_t *count)

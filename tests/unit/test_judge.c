@@ -79,7 +79,8 @@ static struct cb_pair_row *add_pair(struct cb_result *result, const char *a, con
 
 static struct cb_workload stated(double parameters, double step_s)
 {
-    return (struct cb_workload){.parameters = parameters, .span = CB_SPAN_STEP, .time_s = step_s};
+    return (struct cb_workload){
+        .job.parameters = parameters, .span = CB_SPAN_STEP, .time_s = step_s};
 }
 
 static const struct cb_formula *judge(struct cb_result *result, struct cb_workload workload)
@@ -207,8 +208,8 @@ static void test_compute_time_from_gemm(void **state)
     add_gemm(result, 0, 1e9)->status = CB_STATUS_SKIPPED;
     snprintf(add_gemm(result, 0, 1e9)->kernel, 24, "triad");
     struct cb_workload workload = nothing_stated;
-    workload.parameters = 1e9;
-    workload.tokens_per_step = 1000;
+    workload.job.parameters = 1e9;
+    workload.job.tokens_per_step = 1000;
     const struct cb_formula *f = judge(result, workload);
     assert_int_equal(f->span, CB_SPAN_COMPUTE);
     assert_near(f->time_s, 100, 1e-14);
@@ -231,7 +232,7 @@ static void test_tokens_are_assumed_when_not_stated(void **state)
     } rows[] = {{1e6, 16384}, {125e6, 16384}, {126e6, 4096}, {3e9, 256}, {405e9, 256}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct cb_workload workload = nothing_stated;
-        workload.parameters = rows[i].parameters;
+        workload.job.parameters = rows[i].parameters;
         const struct cb_formula *f = judge(result, workload);
         assert_near(f->tokens_per_step, rows[i].tokens, 0);
         assert_non_null(strstr(f->time_note, "tokens (assumed)"));

@@ -181,17 +181,17 @@ static void test_workload(void **state)
     struct sample_input input;
     assert_parsed(&input, "run");
     assert_int_equal(input.workload.workload.span, CB_SPAN_COUNT);
-    assert_near(input.workload.workload.parameters, 0, 0);
+    assert_near(input.workload.workload.job.parameters, 0, 0);
     assert_parsed(&input, "run --parameters 7B --steps 10k --total-time 24h --threshold 25% "
                           "--nominal-bandwidth 100Gb/s --tokens 512");
     const struct cb_workload *workload = &input.workload.workload;
-    assert_near(workload->parameters, 7e9, 0);
+    assert_near(workload->job.parameters, 7e9, 0);
     assert_near(workload->communications, 1e4, 0);
     assert_int_equal(workload->span, CB_SPAN_TOTAL);
     assert_near(workload->time_s, 86400, 0);
     assert_near(workload->threshold, 0.25, 0);
     assert_near(workload->nominal_bytes_per_s, 12.5e9, 0);
-    assert_near(workload->tokens_per_step, 512, 0);
+    assert_near(workload->job.tokens_per_step, 512, 0);
     assert_near(workload->bandwidth_bytes_per_s, 0, 0);
     assert_parsed(&input, "run --parameters 7B --compute-time 250ms --communications 3");
     assert_int_equal(workload->span, CB_SPAN_COMPUTE);
@@ -207,9 +207,9 @@ static void test_workload_conflicts(void **state)
 {
     (void)state;
     assert_refused("run --parameters 7B --step-time 3 --total-time 4",
-                   "--step-time and --total-time exclude each other", "one time");
+                   "--step-time and --total-time exclude each other", "state one");
     assert_refused("run --parameters 7B --total-time 3 --compute-time 4",
-                   "--total-time and --compute-time exclude each other", "one time");
+                   "--total-time and --compute-time exclude each other", "state one");
     assert_refused("run --parameters 7B --total-time 3", "--total-time needs --communications",
                    "--step-time");
     assert_refused("run --step-time 3", "--step-time needs --parameters", "");
