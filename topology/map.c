@@ -169,6 +169,7 @@ void cb_map_fini(struct cb_map *map)
     cb_vec_fini(&map->cells);
     cb_vec_fini(&map->gpus);
     cb_vec_fini(&map->nics);
+    cb_vec_fini(&map->notes);
     *map = (struct cb_map){0};
 }
 
@@ -275,6 +276,18 @@ int cb_map_builder_state(struct cb_map_builder *builder, int a, int b,
     if (!cell)
         return out_of_memory(err);
     *cell = (struct cb_map_cell){a < b ? a : b, a < b ? b : a, path_class, nvlinks};
+    return 0;
+}
+
+int cb_map_builder_note(struct cb_map_builder *builder, const struct cb_map_note *note,
+                        struct cb_error *err)
+{
+    struct cb_map_note *added = cb_vec_add(&builder->map.notes);
+    if (!added)
+        return out_of_memory(err);
+    *added = *note;
+    clean_in_place(added->code, sizeof(added->code));
+    clean_in_place(added->seen, sizeof(added->seen));
     return 0;
 }
 

@@ -139,6 +139,14 @@ struct cb_map_cell {
     int nvlinks;                   /* "NV18": 18; 0 for none */
 };
 
+/* What the source itself has wrong or leaves out: words about the file, not the machine. */
+struct cb_map_note {
+    char code[40]; /* "matrix.contradiction" */
+    bool is_wrong; /* the source contradicts itself; otherwise it only does not show all */
+    char seen[200];
+    const char *why, *remedy; /* static */
+};
+
 /* Zero-initialised is empty. Read freely; change nothing. */
 struct cb_map {
     enum cb_map_source source;
@@ -148,6 +156,7 @@ struct cb_map {
     CB_VEC(struct cb_map_cell) cells; /* sorted by (a, b), a < b */
     CB_VEC(int) gpus;                 /* device indices in the source's order */
     CB_VEC(int) nics;
+    CB_VEC(struct cb_map_note) notes;
     bool has_tree;     /* the PCI tree is shown; otherwise classes come from cells or are unknown */
     bool hides_nvlink; /* the source cannot show NVLink (topo -mp): its absence says nothing */
 };
@@ -182,6 +191,10 @@ int cb_map_builder_link(struct cb_map_builder *builder, const struct cb_map_link
 /* States the class of a pair, both ways alike; a later word replaces an earlier one. */
 int cb_map_builder_state(struct cb_map_builder *builder, int a, int b,
                          enum cb_path_class path_class, int nvlinks, struct cb_error *err);
+
+/* Notes something about the source; a copy is kept, its texts cleaned. Errors: CB_E_MEMORY. */
+int cb_map_builder_note(struct cb_map_builder *builder, const struct cb_map_note *note,
+                        struct cb_error *err);
 
 /* Finishes: rows sorted and merged, NUMA handed down the tree where a device does not state its
  * own, GPUs and NICs listed. Hands the map over to *map (free with cb_map_fini); the builder is
