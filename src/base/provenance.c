@@ -18,6 +18,11 @@ const char *cb_provenance_name(enum cb_provenance provenance)
     return (unsigned)provenance < CB_PROVENANCE_COUNT ? names[provenance] : names[CB_FROM_NOWHERE];
 }
 
+enum cb_provenance cb_provenance_weaker(enum cb_provenance a, enum cb_provenance b)
+{
+    return a > b ? a : b;
+}
+
 int cb_provenance_parse(const char *name)
 {
     return cb_names_find(names, CB_PROVENANCE_COUNT, name);

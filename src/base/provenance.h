@@ -1,4 +1,5 @@
-/* Where a number comes from; every number that a person reads carries one of these. */
+/* Where a number comes from; every number that a person reads carries one of these. Weaker ones
+ * come after stronger ones. */
 #ifndef CB_BASE_PROVENANCE_H
 #define CB_BASE_PROVENANCE_H
 
@@ -15,6 +16,9 @@ enum cb_provenance {
 
 /* "measured", ..., "none"; never NULL. */
 const char *cb_provenance_name(enum cb_provenance provenance);
+
+/* What a figure made of two parts rests on: the weaker one, in the order above. */
+enum cb_provenance cb_provenance_weaker(enum cb_provenance a, enum cb_provenance b);
 
 /* The provenance of that name, or -1. */
 int cb_provenance_parse(const char *name);

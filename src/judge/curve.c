@@ -97,15 +97,27 @@ static double end_of_interval_s(const struct cb_time_stats *time, enum cb_curve_
     return is_fast ? fmax(end_s, extreme_s) : fmin(end_s, extreme_s);
 }
 
+static double pick_time_s(const struct cb_time_stats *time, enum cb_curve_time which)
+{
+    switch (which) {
+    case CB_CURVE_P10:
+        return time->p10_s;
+    case CB_CURVE_P90:
+        return time->p90_s;
+    case CB_CURVE_MEDIAN:
+        return time->median_s;
+    default:
+        return end_of_interval_s(time, which);
+    }
+}
+
 /* Bus bandwidth is inversely proportional to time. */
 static double row_bandwidth(const struct cb_collective_row *row, enum cb_curve_time time)
 {
-    if (time == CB_CURVE_MEDIAN)
+    double picked_s = pick_time_s(&row->time, time);
+    if (time == CB_CURVE_MEDIAN || !(picked_s > 0) || !(row->time.median_s > 0))
         return row->bus_bytes_per_s;
-    double end_s = end_of_interval_s(&row->time, time);
-    if (!(end_s > 0) || !(row->time.median_s > 0))
-        return row->bus_bytes_per_s;
-    return row->bus_bytes_per_s * row->time.median_s / end_s;
+    return row->bus_bytes_per_s * row->time.median_s / picked_s;
 }
 
 double cb_curve_bus_bytes_per_s(const struct cb_curve_place *place, enum cb_curve_time time)
@@ -114,6 +126,13 @@ double cb_curve_bus_bytes_per_s(const struct cb_curve_place *place, enum cb_curv
         return row_bandwidth(place->below, time);
     return exp((1 - place->weight) * log(row_bandwidth(place->below, time)) +
                place->weight * log(row_bandwidth(place->above, time)));
+}
+
+double cb_curve_time_s(const struct cb_curve_place *place, double size_bytes,
+                       enum cb_curve_time time)
+{
+    double factor = cb_op_bus_factor(place->below->op, place->below->ranks);
+    return factor * size_bytes / cb_curve_bus_bytes_per_s(place, time);
 }
 
 bool cb_curve_is_noisy(const struct cb_curve_place *place)

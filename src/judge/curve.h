@@ -31,12 +31,18 @@ struct cb_curve_place {
 /* Finds the place of size_bytes. The curve must not be empty. */
 struct cb_curve_place cb_curve_find(const struct cb_curve *curve, double size_bytes);
 
-/* Which time of a row the bandwidth is taken at: the median, or an end of its 95 % confidence
- * interval (the extremes where there are too few samples for one). */
-enum cb_curve_time { CB_CURVE_MEDIAN, CB_CURVE_FAST, CB_CURVE_SLOW };
+/* Which time of a row the bandwidth is taken at: the median, an end of its 95 % confidence interval
+ * (the extremes where there are too few samples for one), or a percentile of the samples (the
+ * median where that is not known). */
+enum cb_curve_time { CB_CURVE_MEDIAN, CB_CURVE_FAST, CB_CURVE_SLOW, CB_CURVE_P10, CB_CURVE_P90 };
 
 /* The bus bandwidth at a place, interpolated log-log; at the end rows outside the range. */
 double cb_curve_bus_bytes_per_s(const struct cb_curve_place *place, enum cb_curve_time time);
+
+/* The time of an operation of size_bytes at its place: interpolated log-log; outside the range as
+ * the nearest size's bandwidth makes it. */
+double cb_curve_time_s(const struct cb_curve_place *place, double size_bytes,
+                       enum cb_curve_time time);
 
 /* Whether a row that decides at this place is noisy. */
 bool cb_curve_is_noisy(const struct cb_curve_place *place);

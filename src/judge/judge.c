@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "judge/checks.h"
 #include "judge/curve.h"
+#include "judge/fits.h"
 #include "reference/workloads.h"
 
 /* The width of a gradient on the wire: fp16 or bf16, as the documents' 4 bytes per parameter imply
@@ -307,6 +308,7 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     struct cb_formula headline = {0};
     formula_list table = {0};
     cb_check_list checks = {0};
+    cb_fit_list fits = {0};
     int rc = collect_curve(&evidence, err);
     if (rc == 0)
         rc = collect_gemm(&evidence, err);
@@ -316,6 +318,8 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
                  : judge_standard(&evidence, &headline, &table, err);
     if (rc == 0)
         rc = cb_checks_build(result, workload, &checks, err);
+    if (rc == 0)
+        rc = cb_fits_build(result, &fits, err);
     if (rc)
         goto out;
     result->formula = headline;
@@ -327,9 +331,15 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     result->checks.items = checks.items;
     result->checks.count = checks.count;
     result->checks.capacity = checks.capacity;
+    cb_vec_fini(&result->fits);
+    result->fits.items = fits.items;
+    result->fits.count = fits.count;
+    result->fits.capacity = fits.capacity;
     table = (formula_list){0};
     checks = (cb_check_list){0};
+    fits = (cb_fit_list){0};
 out:
+    cb_vec_fini(&fits);
     cb_vec_fini(&checks);
     cb_vec_fini(&table);
     cb_curve_fini(&evidence.curve);

@@ -16,17 +16,17 @@
  * half-power size of gigabit to 400 Gb/s links lies under it for two nodes, see docs/design.md. */
 #define CB_JUDGE_TELLING_BYTES (1u << 20)
 
-/* Fills result->formula, result->workloads and result->checks from its rows and the stated
- * workload, replacing what they held. With no parameters stated the standard workloads are judged
- * and the 7B one is the headline. The bandwidth is the stated one, else the measured bus bandwidth
- * of all_reduce over the widest scope at the gradient's size (parameters x 2 bytes): interpolated
- * between measured sizes; beyond them the nearest size's, which then counts as extrapolated. The
- * time is the stated one, else a compute time of 6 x parameters x tokens / (GEMM rate x 0.6;
- * bfloat16's where it was measured, else float16's, float32's), with the tokens of the nearest
- * standard workload when none are stated (the note says so). When a part is missing formula.judged
- * stays false and formula.time_note or bandwidth_note says which. Checks are made of a result that
- * holds measurements. Errors: CB_E_USAGE for a workload that cannot be (see cb_formula_judge),
- * CB_E_MEMORY; the result is then unchanged. */
+/* Fills result->formula, result->workloads, result->checks and result->fits from its rows and the
+ * stated workload, replacing what they held. With no parameters stated the standard workloads are
+ * judged and the 7B one is the headline. The bandwidth is the stated one, else the measured bus
+ * bandwidth of all_reduce over the widest scope at the gradient's size (parameters x 2 bytes):
+ * interpolated between measured sizes; beyond them the nearest size's, which then counts as
+ * extrapolated. The time is the stated one, else a compute time of 6 x parameters x tokens / (GEMM
+ * rate x 0.6; bfloat16's where it was measured, else float16's, float32's), with the tokens of the
+ * nearest standard workload when none are stated (the note says so). When a part is missing
+ * formula.judged stays false and formula.time_note or bandwidth_note says which. Checks are made of
+ * a result that holds measurements. Errors: CB_E_USAGE for a workload that cannot be (see
+ * cb_formula_judge), CB_E_MEMORY; the result is then unchanged. */
 int cb_judge_result(struct cb_result *result, const struct cb_workload *workload,
                     struct cb_error *err);
 

@@ -4,7 +4,8 @@
 
 #include "base/names.h"
 
-static const char *const laws[] = {[CB_SCALING_TREE] = "tree", [CB_SCALING_RING] = "ring"};
+static const char *const laws[] = {
+    [CB_SCALING_TREE] = "tree", [CB_SCALING_RING] = "ring", [CB_SCALING_STEP] = "step"};
 _Static_assert(sizeof(laws) / sizeof(laws[0]) == CB_SCALING_LAW_COUNT, "one name per law");
 
 struct confidence_row {
@@ -29,6 +30,7 @@ static const struct cb_scaling published[] = {
                          .step_s = 80e-6,
                          .source = CB_FROM_REFERENCE},
     [CB_SCALING_RING] = {.law = CB_SCALING_RING, .step_s = 4.6e-6, .source = CB_FROM_REFERENCE},
+    [CB_SCALING_STEP] = {.law = CB_SCALING_STEP, .step_s = 4.6e-6, .source = CB_FROM_REFERENCE},
 };
 
 #define FABRIC_LOSS 0.06 /* over FABRIC_DOUBLINGS doublings of the nodes */
@@ -42,7 +44,15 @@ const char *cb_scaling_law_name(enum cb_scaling_law law)
 
 enum cb_scaling_law cb_scaling_law_of(enum cb_op op)
 {
-    return op == CB_OP_ALL_REDUCE || op == CB_OP_BROADCAST ? CB_SCALING_TREE : CB_SCALING_RING;
+    switch (op) {
+    case CB_OP_ALL_REDUCE:
+    case CB_OP_BROADCAST:
+        return CB_SCALING_TREE;
+    case CB_OP_SEND_RECV:
+        return CB_SCALING_STEP;
+    default:
+        return CB_SCALING_RING;
+    }
 }
 
 struct cb_scaling cb_scaling_published(enum cb_scaling_law law)
@@ -53,7 +63,14 @@ struct cb_scaling cb_scaling_published(enum cb_scaling_law law)
 /* What a law's latency grows with. */
 static double reach(enum cb_scaling_law law, const struct cb_group_shape *group)
 {
-    return law == CB_SCALING_TREE ? log2(group->nodes > 1 ? group->nodes : 1) : group->ranks - 1;
+    switch (law) {
+    case CB_SCALING_TREE:
+        return log2(group->nodes > 1 ? group->nodes : 1);
+    case CB_SCALING_RING:
+        return group->ranks - 1;
+    default:
+        return 1;
+    }
 }
 
 double cb_scaling_alpha_s(const struct cb_scaling *scaling, const struct cb_group_shape *group)
@@ -108,14 +125,14 @@ static bool fit_tree(const struct cb_scaling_point *points, size_t count,
     return isfinite(scaling->fixed_s) && scaling->step_s > 0;
 }
 
-/* A ring's only coefficient is the same for every group: least squares of the relative residuals,
- * which weigh all alike. */
+/* The only coefficient of a ring, or of a step, is the same for every group: least squares of the
+ * relative residuals, which weigh all alike. */
 static bool fit_ring(const struct cb_scaling_point *points, size_t count,
                      struct cb_scaling *scaling)
 {
     double sum_x = 0, sum_xx = 0;
     for (size_t i = 0; i < count; i++) {
-        double x = reach(CB_SCALING_RING, &points[i].group) / points[i].alpha_s;
+        double x = reach(scaling->law, &points[i].group) / points[i].alpha_s;
         sum_x += x;
         sum_xx += x * x;
     }

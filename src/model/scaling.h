@@ -12,16 +12,18 @@
 #include "model/network.h"
 
 /* How latency grows. Trees, which all_reduce is made of, go log2(nodes) deep; rings, which gathers
- * are made of, are ranks - 1 steps long. */
+ * are made of, are ranks - 1 steps long; neighbours are one step apart. */
 enum cb_scaling_law {
     CB_SCALING_TREE, /* alpha = fixed_s + step_s x log2(nodes) */
     CB_SCALING_RING, /* alpha = step_s x (ranks - 1) */
+    CB_SCALING_STEP, /* alpha = step_s */
     CB_SCALING_LAW_COUNT
 };
 
-const char *cb_scaling_law_name(enum cb_scaling_law law); /* "tree", "ring" */
+const char *cb_scaling_law_name(enum cb_scaling_law law); /* "tree", "ring", "step" */
 
-/* The law of an op: the tree for all_reduce and broadcast, the ring for all others. */
+/* The law of an op: the tree for all_reduce and broadcast, the step for send_recv, the ring for all
+ * others. */
 enum cb_scaling_law cb_scaling_law_of(enum cb_op op);
 
 /* The coefficients of a law. */
@@ -45,10 +47,11 @@ struct cb_scaling_point {
     double alpha_s;
 };
 
-/* Fits a law on count measured groups, by least squares (of relative residuals for the ring). Fewer
- * than three different sizes of group, or a latency that falls with them, say nothing of a law's
- * shape: it is then the published one times a factor that meets what was measured, and the source
- * is assumed. Errors: CB_E_INPUT for no point, or one that is not positive and finite. */
+/* Fits a law on count measured groups, by least squares (of relative residuals for the ring and the
+ * step). Fewer than three different sizes of group, or a latency that falls with them, say nothing
+ * of a law's shape: it is then the published one times a factor that meets what was measured, and
+ * the source is assumed. Errors: CB_E_INPUT for no point, or one that is not positive and finite.
+ */
 int cb_scaling_fit(enum cb_scaling_law law, const struct cb_scaling_point *points, size_t count,
                    struct cb_scaling *scaling, struct cb_error *err);
 

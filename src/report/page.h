@@ -46,6 +46,7 @@ void cb_page_add_verdict(struct cb_page *page);
 void cb_page_add_workloads(struct cb_page *page);
 void cb_page_add_links(struct cb_page *page);
 void cb_page_add_collectives(struct cb_page *page);
+void cb_page_add_fits(struct cb_page *page);
 void cb_page_add_kernels(struct cb_page *page);
 void cb_page_add_gpus(struct cb_page *page);
 void cb_page_add_unmeasured(struct cb_page *page);

@@ -1,4 +1,4 @@
-/* How the rows of the shape tables are written. Private to json_shape.c and json_shape_gpu.c. */
+/* How the rows of the shape tables are written. Private to json_shape*.c. */
 #ifndef CB_RESULT_JSON_FIELDS_H
 #define CB_RESULT_JSON_FIELDS_H
 

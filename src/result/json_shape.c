@@ -426,6 +426,7 @@ static const struct cb_json_field result_fields[] = {
     ROWS(result, burns, "burn", 0, cb_json_burn_shape),
     ROWS(result, burn_samples, "burn_series", 0, cb_json_burn_sample_shape),
     ROWS(result, checks, "checks", 0, check_shape),
+    ROWS(result, fits, "fits", 0, cb_json_fit_shape),
     GROUP("verdict", 0, verdict_shape),
     ROWS(result, imports, "imports", 0, cb_json_import_shape),
     ROWS(result, warnings, "warnings", 0, message_shape),

@@ -69,7 +69,7 @@ struct cb_json_shape {
 };
 
 /* Everything but "schema" and "version", over struct cb_result. */
-#define CB_JSON_RESULT_FIELDS 13
+#define CB_JSON_RESULT_FIELDS 14
 extern const struct cb_json_shape cb_json_result_shape;
 /* One rank and one GPU, inside their node. */
 extern const struct cb_json_shape cb_json_rank_shape;
@@ -77,6 +77,8 @@ extern const struct cb_json_shape cb_json_gpu_shape;
 /* A burn and a point of its series. */
 extern const struct cb_json_shape cb_json_burn_shape;
 extern const struct cb_json_shape cb_json_burn_sample_shape;
+/* A regime of a curve. */
+extern const struct cb_json_shape cb_json_fit_shape;
 /* What was taken from another program's output. */
 extern const struct cb_json_shape cb_json_import_shape;
 

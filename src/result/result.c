@@ -70,6 +70,7 @@ void cb_result_fini(struct cb_result *result)
     cb_vec_fini(&result->burns);
     cb_vec_fini(&result->burn_samples);
     cb_vec_fini(&result->checks);
+    cb_vec_fini(&result->fits);
     cb_vec_fini(&result->workloads);
     for (size_t i = 0; i < result->imports.count; i++)
         cb_vec_fini(&result->imports.items[i].findings);

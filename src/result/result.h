@@ -149,6 +149,24 @@ struct cb_transport_use {
     int connections; /* of a way or an algorithm: channels over all ranks; 0: not counted */
 };
 
+/* What a fit says of one regime of a curve: time = alpha + bus factor x size / bandwidth. Errors
+ * are relative to the measured times. */
+struct cb_fit_row {
+    enum cb_op op;
+    enum cb_scope scope;
+    enum cb_dtype dtype;
+    bool in_place;
+    int ranks; /* in one group of the scope */
+    uint64_t from_bytes, to_bytes;
+    int points; /* sizes */
+    double alpha_s;
+    double
+        bytes_per_s_inf; /* bus bandwidth as the size grows; 0: time does not grow with the size */
+    double half_bytes;   /* the size at which half of it is reached; 0: as above */
+    double mean_relative_error, max_relative_error;
+    bool accepted; /* good for sizes that were not measured (model/fit.h) */
+};
+
 struct cb_message { /* a warning: what is odd, and what to do about it */
     char code[CB_NAME];
     char text[CB_TEXT];
@@ -229,6 +247,7 @@ struct cb_result {
     CB_VEC(struct cb_burn_row) burns;
     CB_VEC(struct cb_burn_sample) burn_samples; /* by rank, then time */
     CB_VEC(struct cb_check) checks;
+    CB_VEC(struct cb_fit_row) fits;      /* by op, scope and size */
     struct cb_formula formula;           /* the headline */
     CB_VEC(struct cb_formula) workloads; /* the standard table, when no workload was given */
     CB_VEC(struct cb_import) imports;    /* what the collectives were taken from, or could not be */

@@ -154,6 +154,24 @@ static void fill_check(struct cb_check *check, int *seed)
     FILL_TEXT(check->source);
 }
 
+static void fill_fit(struct cb_fit_row *fit, int *seed)
+{
+    fit->op = CB_OP_REDUCE_SCATTER;
+    fit->scope = CB_SCOPE_INTER_NODE;
+    fit->dtype = CB_DTYPE_FLOAT64;
+    fit->in_place = true;
+    fit->ranks = next_int(seed);
+    fit->from_bytes = (uint64_t)next_int(seed);
+    fit->to_bytes = (uint64_t)next_int(seed);
+    fit->points = next_int(seed);
+    fit->alpha_s = next_real(seed);
+    fit->bytes_per_s_inf = next_real(seed);
+    fit->half_bytes = next_real(seed);
+    fit->mean_relative_error = next_real(seed);
+    fit->max_relative_error = next_real(seed);
+    fit->accepted = true;
+}
+
 static void fill_formula(struct cb_formula *formula, int *seed)
 {
     formula->judged = true;
@@ -300,6 +318,7 @@ static void fill_result(struct cb_result *result, int *seed)
     FILL_ROWS(&result->pairs, 2, fill_pair);
     FILL_ROWS(&result->kernels, 2, fill_kernel);
     FILL_ROWS(&result->checks, 2, fill_check);
+    FILL_ROWS(&result->fits, 2, fill_fit);
     fill_formula(&result->formula, seed);
     FILL_ROWS(&result->workloads, 2, fill_formula);
     FILL_ROWS(&result->imports, 2, fill_import);
@@ -389,6 +408,7 @@ static void test_every_field_survives(void **state)
     assert_rows_equal(read, result, pairs);
     assert_rows_equal(read, result, kernels);
     assert_rows_equal(read, result, checks);
+    assert_rows_equal(read, result, fits);
     assert_memory_equal(&read.formula, &result.formula, sizeof(read.formula));
     assert_rows_equal(read, result, workloads);
     assert_rows_equal(read, result, warnings);
@@ -701,6 +721,12 @@ static void test_names_that_become_the_same_are_written_once(void **state)
 
 /* ---- reading ---- */
 
+/* A fit of neither latency nor bandwidth, in front of the checks. */
+#define FIT_BUT(rest)                                                                              \
+    "\"fits\": [{\"op\": \"all_reduce\", \"scope\": \"world\", \"dtype\": \"float32\", "           \
+    "\"ranks\": 2, \"from_bytes\": 8, \"to_bytes\": 64, \"alpha_s\": 0, "                          \
+    "\"bytes_per_s_inf\": null, " rest "}], \"checks\""
+
 static const char valid[] =
     "{\n"
     "  \"schema\": \"commbound.result\",\n"
@@ -742,7 +768,7 @@ static void test_unknown_keys_and_any_order_are_read(void **state)
     struct cb_result result;
     char *text = replaced(valid, "\"schema\": \"commbound.result\",\n  \"version\": 1,\n", "");
     char *later = replaced(text, "\"checks\"",
-                           "\"fits\": [[{}], {\"]\": \"}\"}, 1e3, null], \"version\": 1,"
+                           "\"later\": [[{}], {\"]\": \"}\"}, 1e3, null], \"version\": 1,"
                            " \"schema\": \"commbound.res\\u0075lt\", \"checks\"");
     char *inside = replaced(later, "\"bytes\": 1024", "\"bytes\": 1024, \"new\": {\"x\": [1]}");
     from_json(inside, &result);
@@ -846,6 +872,13 @@ static const struct bad_case bad_cases[] = {
      "f.json: pairs: expected an array, found an object"},
     {"\"b\": \"y\"", "\"b\": \"\xff\"", "f.json:11: unable to decode byte 0xff near '\"'"},
     {"\"b\": \"y\"", "\"a\": \"y\"", "f.json:11: duplicate object key near '\"a\"'"},
+    {"\"checks\"", FIT_BUT("\"max_relative_error\": 0.1"), "f.json: fits[0].accepted: missing"},
+    {"\"checks\"", FIT_BUT("\"max_relative_error\": -0.1, \"accepted\": true"),
+     "f.json: fits[0].max_relative_error: expected at least 0, found -0.1"},
+    {"\"checks\"", FIT_BUT("\"max_relative_error\": 0.1, \"accepted\": 1"),
+     "f.json: fits[0].accepted: expected true or false, found an integer"},
+    {"\"checks\"", FIT_BUT("\"max_relative_error\": 0.1, \"accepted\": true"),
+     "f.json: fits[0].alpha_s: no number, where the rest of it says there is one"},
     {"\"checks\"", "\"pairs\"", "f.json:12: this key stands in the document twice"},
     {"\"checks\"", "\"version\"", "f.json:12: this key stands in the document twice"},
     {"\"checks\"", "checks", "f.json:12: a key in quotes is missing"},
