@@ -17,7 +17,8 @@ enum cb_provenance {
 /* "measured", ..., "none"; never NULL. */
 const char *cb_provenance_name(enum cb_provenance provenance);
 
-/* What a figure made of two parts rests on: the weaker one, in the order above. */
+/* What a figure made of two parts rests on, the weaker one: measured is stronger than given, then
+ * come reference, nominal, extrapolated and assumed. NOWHERE gives way. */
 enum cb_provenance cb_provenance_weaker(enum cb_provenance a, enum cb_provenance b);
 
 /* The provenance of that name, or -1. */

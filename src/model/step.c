@@ -2,19 +2,6 @@
 
 #include <math.h>
 
-/* From what is certain to what is not. */
-static const int weakness[] = {
-    [CB_FROM_NOWHERE] = 0,   [CB_FROM_MEASURED] = 1, [CB_FROM_GIVEN] = 2,
-    [CB_FROM_REFERENCE] = 3, [CB_FROM_NOMINAL] = 4,  [CB_FROM_EXTRAPOLATED] = 5,
-    [CB_FROM_ASSUMED] = 6,
-};
-_Static_assert(sizeof(weakness) / sizeof(weakness[0]) == CB_PROVENANCE_COUNT, "one each");
-
-enum cb_provenance cb_provenance_weaker(enum cb_provenance a, enum cb_provenance b)
-{
-    return weakness[a] >= weakness[b] ? a : b;
-}
-
 /* ---- how long traffic takes ---- */
 
 /* One question to the network. */

@@ -31,9 +31,6 @@ struct cb_step cb_step_expose(const struct cb_step_model *step, double overlap, 
 /* Floating-point operations of one GPU per step of a complete job. */
 double cb_step_gpu_flops(const struct cb_job *job);
 
-/* The weaker of two provenances: what a figure made of both rests on. NOWHERE gives way. */
-enum cb_provenance cb_provenance_weaker(enum cb_provenance a, enum cb_provenance b);
-
 /* A network whose bandwidth between nodes (inside the node, where there is one) is speed times as
  * high; the latency, the time of CB_STEP_SMALL_BYTES, stays. */
 struct cb_faster_network {

@@ -336,7 +336,7 @@ static void borrows_the_world_for_a_part_of_it(void **state)
     struct cb_network_estimate inside = ask(&network, CB_OP_ALL_REDUCE, MIB, 8, 1);
     struct cb_network_estimate world = ask(&network, CB_OP_ALL_REDUCE, MIB, 32, 4);
     assert_true(inside.time_s > 0 && inside.time_s < world.time_s);
-    assert_int_equal(inside.source, CB_FROM_EXTRAPOLATED);
+    assert_int_equal(inside.source, CB_FROM_ASSUMED);
     assert_true(ask(&network, CB_OP_ALL_REDUCE, MIB, 4, 4).time_s > 0);
     drop(&result, &network);
 }
