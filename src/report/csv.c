@@ -163,6 +163,27 @@ static void add_kernel(const struct cb_lookup *lookup, const struct cb_kernel_ro
     add_outcome(&line, row->wrong, row->status, row->reason);
 }
 
+/* The sustained product of a burn; its series and clocks stay with the JSON. */
+static void add_burn(const struct cb_lookup *lookup, const struct cb_burn_row *row,
+                     struct cb_strbuf *out)
+{
+    struct line line = {.out = out};
+    add_text(&line, "burn");
+    add_empty(&line, 2);
+    add_text(&line, cb_dtype_name(row->dtype));
+    add_empty(&line, 6); /* redop ... to */
+    add_integer(&line, row->rank);
+    add_text(&line, cb_lookup_host_of_rank(lookup, row->rank));
+    add_text(&line, "gemm");
+    add_text(&line, row->variant);
+    add_empty(&line, 1);
+    add_integer(&line, row->samples);
+    add_empty(&line, 10); /* operations_per_sample ... round_trip_s, bytes_per_s is next */
+    add_empty(&line, 1);
+    add_positive(&line, row->flops_per_s);
+    add_outcome(&line, row->wrong, row->status, row->reason);
+}
+
 int cb_render_csv(const struct cb_result *result, const struct cb_report_options *options,
                   struct cb_strbuf *out, struct cb_error *err)
 {
@@ -177,6 +198,8 @@ int cb_render_csv(const struct cb_result *result, const struct cb_report_options
         add_pair(&result->pairs.items[i], out);
     for (size_t i = 0; i < result->kernels.count; i++)
         add_kernel(&lookup, &result->kernels.items[i], out);
+    for (size_t i = 0; i < result->burns.count; i++)
+        add_burn(&lookup, &result->burns.items[i], out);
     cb_lookup_fini(&lookup);
     return 0;
 }

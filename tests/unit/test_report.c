@@ -519,11 +519,40 @@ static void test_csv_of_every_fixture(void **state)
             at = read_line(at, cells);
             lines++;
         }
-        assert_int_equal(lines,
-                         result.collectives.count + result.pairs.count + result.kernels.count);
+        assert_int_equal(lines, result.collectives.count + result.pairs.count +
+                                    result.kernels.count + result.burns.count);
         cb_strbuf_fini(&out);
         cb_result_fini(&result);
     }
+}
+
+static void test_csv_of_a_burn(void **state)
+{
+    (void)state;
+    static char header[CSV_COLUMNS][CELL_BYTES], cells[CSV_COLUMNS][CELL_BYTES];
+    struct cb_result result;
+    struct cb_strbuf out;
+    size_t found = 0;
+    cb_fixture_gpu_cluster(&result);
+    render(&result, CB_REPORT_CSV, false, &out);
+    const char *at = read_line(cb_strbuf_get(&out), header);
+    while (*at) {
+        at = read_line(at, cells);
+        if (strcmp(cells[0], "burn") != 0)
+            continue;
+        assert_true(found < result.burns.count);
+        const struct cb_burn_row *burn = &result.burns.items[found++];
+        assert_int_equal(atoi(cells[column_of(header, "rank")]), burn->rank);
+        assert_string_equal(cells[column_of(header, "kernel")], "gemm");
+        assert_string_equal(cells[column_of(header, "dtype")], cb_dtype_name(burn->dtype));
+        assert_near(atof(cells[column_of(header, "flops_per_s")]), burn->flops_per_s, 1e-8);
+        assert_string_equal(cells[column_of(header, "bytes_per_s")], "");
+        assert_string_equal(cells[column_of(header, "status")], cb_status_name(burn->status));
+    }
+    assert_true(found > 0);
+    assert_int_equal(found, result.burns.count);
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
 }
 
 static void test_csv_cells(void **state)
@@ -670,6 +699,7 @@ int main(void)
         cmocka_unit_test(test_checks_with_one_reason_share_a_line),
         cmocka_unit_test(test_an_empty_result_is_a_short_report),
         cmocka_unit_test(test_csv_of_every_fixture),
+        cmocka_unit_test(test_csv_of_a_burn),
         cmocka_unit_test(test_csv_cells),
         cmocka_unit_test(test_json_is_the_result_file),
         cmocka_unit_test(test_format_names),
