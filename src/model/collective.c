@@ -112,3 +112,14 @@ double cb_op_bus_factor(enum cb_op op, int ranks)
     }
     return 1;
 }
+
+double cb_op_least_wire_share(enum cb_op op, int ranks, int nodes)
+{
+    if (ranks < 2 || nodes < 2)
+        return 0;
+    if (op == CB_OP_ALL_TO_ALL)
+        return -1;
+    if (ops[op].factor == FACTOR_ONE)
+        return 1;
+    return (nodes - 1.0) * ranks / ((double)nodes * (ranks - 1));
+}

@@ -54,4 +54,12 @@ uint64_t cb_op_receive_bytes(enum cb_op op, int ranks, uint64_t size_bytes);
  * nccl-tests, doc/PERFORMANCE.md. 0 for fewer than two ranks. */
 double cb_op_bus_factor(enum cb_op op, int ranks);
 
+/* The least share of the bus bandwidth that crosses each node's network, one way, with n ranks
+ * spread evenly over k nodes. Algorithms that combine inside the nodes first (trees, NVLS) move
+ * 2(k-1)/k of an all_reduce's message out of a node, a flat ring over all ranks 2(n-1)/n, which is
+ * share 1. So the share is (k-1)n / (k(n-1)) for all_reduce, all_gather and reduce_scatter: 0.53
+ * for two nodes of eight, which is why a bus bandwidth above the link's rate is no fault. 1 for the
+ * operations whose factor is 1, 0 on one node, negative (not told) for all_to_all. */
+double cb_op_least_wire_share(enum cb_op op, int ranks, int nodes);
+
 #endif

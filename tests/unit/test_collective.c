@@ -64,10 +64,29 @@ static void test_names_round_trip(void **state)
     assert_int_equal(cb_op_parse("allreduce"), -1);
 }
 
+/* 377 GB/s of bus bandwidth on four nodes of eight GPUs are 36.5 GB/s on each of a node's eight
+ * interfaces; 469 on two such nodes stay below eight 50 GB/s ones. Published: ml-engineering,
+ * network; nccl-tests, issue 309. */
+static void test_wire_share(void **state)
+{
+    (void)state;
+    assert_near(377e9 * cb_op_least_wire_share(CB_OP_ALL_REDUCE, 32, 4) / 8, 36.5e9, 0.002);
+    assert_true(469e9 * cb_op_least_wire_share(CB_OP_ALL_REDUCE, 16, 2) < 400e9);
+    assert_near(cb_op_least_wire_share(CB_OP_ALL_GATHER, 2, 2), 1, 1e-12);
+    assert_near(cb_op_least_wire_share(CB_OP_REDUCE_SCATTER, 16, 16), 1, 1e-12);
+    assert_near(cb_op_least_wire_share(CB_OP_SEND_RECV, 16, 2), 1, 0);
+    assert_near(cb_op_least_wire_share(CB_OP_ALL_REDUCE, 8, 1), 0, 0);
+    assert_true(cb_op_least_wire_share(CB_OP_ALL_TO_ALL, 16, 2) < 0);
+    for (int nodes = 2; nodes < 64; nodes *= 2)
+        assert_true(cb_op_least_wire_share(CB_OP_ALL_REDUCE, 8 * nodes, nodes) <
+                    cb_op_least_wire_share(CB_OP_ALL_REDUCE, 16 * nodes, 2 * nodes));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bus_factors),
+        cmocka_unit_test(test_wire_share),
         cmocka_unit_test(test_all_reduce_is_reduce_scatter_plus_all_gather),
         cmocka_unit_test(test_usable_bytes_are_whole_elements_for_every_rank),
         cmocka_unit_test(test_buffer_sizes),
