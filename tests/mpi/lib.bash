@@ -16,6 +16,8 @@ launcher=
 # What a user of this machine has set must not change what the ranks find.
 for name in "${!OMPI_@}" "${!OMP_@}" "${!NCCL_@}" "${!UCX_@}"; do unset "$name"; done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# mpirun asks the machine's munged, and where one is installed but does not run, waits for it.
+export PMIX_MCA_psec=^munge
 export HOME=$work/home
 mkdir "$HOME"
 # Under the sanitizers: MPI's own leaks are not ours, and the interposer may be loaded first.

@@ -15,6 +15,7 @@ export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 # many ranks on few cores
 export SIMGPU_CONFIG=$here/dgx-a100.conf
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI keeps memory until the end
+export PMIX_MCA_psec=^munge # see tests/mpi/lib.bash
 unset CUDA_VISIBLE_DEVICES SIMGPU_FAULT NCCL_DEBUG NCCL_DEBUG_FILE COMMBOUND_NCCL_LIB
 
 fail() {
