@@ -335,12 +335,12 @@ const struct cb_link_reference *cb_link_references(size_t *count)
 
 const struct cb_link_reference *cb_link_reference_find_name(const char *name)
 {
-    char canonical[PLAIN_LENGTH];
-    if (!canonical_name(name, canonical))
+    char plain[PLAIN_LENGTH], canonical[PLAIN_LENGTH];
+    if (!plain_name(name, plain) || !canonical_name(name, canonical))
         return NULL;
     const char *alias = NULL;
     for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
-        if (strcmp(aliases[i].written, canonical) == 0)
+        if (strcmp(aliases[i].written, plain) == 0 || strcmp(aliases[i].written, canonical) == 0)
             alias = aliases[i].ours;
     for (size_t i = 0; i < LINK_COUNT; i++)
         if (alias ? strcmp(alias, links[i].name) == 0 : names_row(canonical, &links[i]))

@@ -149,6 +149,7 @@ static void test_names_as_people_write_them(void **state)
         {"efa-400", "efa-400"},
         {"EFA 200G", "efa-200"},
         {"p5en", "efa-p5en"},
+        {"TCPXO", "gcp-a3-mega-tcpxo"},
         {"slingshot", "slingshot-11"},
         {"MI300X", "xgmi-mi300x"},
         {"c2c", "nvlink-c2c"},
