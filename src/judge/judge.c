@@ -9,6 +9,7 @@
 #include "judge/checks.h"
 #include "judge/curve.h"
 #include "judge/fits.h"
+#include "judge/machine.h"
 #include "reference/workloads.h"
 
 /* The width of a gradient on the wire: fp16 or bf16, as the documents' 4 bytes per parameter imply
@@ -20,65 +21,11 @@
 
 /* What every judgement of one result shares. */
 struct evidence {
-    struct cb_curve curve;   /* all_reduce over the widest scope; empty when there is none */
-    double gemm_flops_per_s; /* median over ranks; 0 when there is none */
-    enum cb_dtype gemm_dtype;
-    int gemm_ranks;
+    struct cb_curve curve; /* all_reduce over the widest scope; empty when there is none */
+    struct cb_gemm_rate gemm;
     const struct cb_result *result;
     const struct cb_workload *workload;
 };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static bool is_gemm(const struct cb_kernel_row *row, enum cb_dtype dtype)
-{
-    return strcmp(row->kernel, "gemm") == 0 && row->dtype == dtype &&
-           cb_status_is_usable(row->status) && isfinite(row->flops_per_s) && row->flops_per_s > 0;
-}
-
-/* The type that training computes in where there is one: half precision on GPUs, float32 on hosts,
- * which have no other. */
-static enum cb_dtype choose_gemm_dtype(const struct cb_result *result)
-{
-    static const enum cb_dtype wanted[] = {CB_DTYPE_BFLOAT16, CB_DTYPE_FLOAT16};
-    for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++)
-        for (size_t i = 0; i < result->kernels.count; i++)
-            if (is_gemm(&result->kernels.items[i], wanted[w]))
-                return wanted[w];
-    return CB_DTYPE_FLOAT32;
-}
-
-static int collect_gemm(struct evidence *evidence, struct cb_error *err)
-{
-    CB_VEC(double) rates = {0};
-    int rc = 0;
-    evidence->gemm_dtype = choose_gemm_dtype(evidence->result);
-    for (size_t i = 0; i < evidence->result->kernels.count; i++) {
-        const struct cb_kernel_row *row = &evidence->result->kernels.items[i];
-        if (!is_gemm(row, evidence->gemm_dtype))
-            continue;
-        double *rate = cb_vec_add(&rates);
-        if (!rate) {
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for the kernel rates");
-            goto out;
-        }
-        *rate = row->flops_per_s;
-    }
-    if (rates.count > 0) {
-        size_t half = rates.count / 2;
-        qsort(rates.items, rates.count, sizeof(rates.items[0]), compare_doubles);
-        evidence->gemm_flops_per_s =
-            rates.count % 2 ? rates.items[half] : (rates.items[half - 1] + rates.items[half]) / 2;
-        evidence->gemm_ranks = (int)rates.count;
-    }
-out:
-    cb_vec_fini(&rates);
-    return rc;
-}
 
 static int collect_curve(struct evidence *evidence, struct cb_error *err)
 {
@@ -188,7 +135,7 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
         return true;
     }
     formula->span = CB_SPAN_COMPUTE;
-    if (!(evidence->gemm_flops_per_s > 0)) {
+    if (!(evidence->gemm.flops_per_s > 0)) {
         snprintf(formula->time_note, sizeof(formula->time_note),
                  "no GEMM rate was measured: state --step-time, --compute-time or --total-time");
         return false;
@@ -197,16 +144,16 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
     formula->tokens_per_step = stated ? workload->job.tokens_per_step : row->tokens_per_step;
     formula->time_s = FLOP_PER_PARAMETER_AND_TOKEN * formula->parameters *
                       formula->tokens_per_step /
-                      (evidence->gemm_flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
+                      (evidence->gemm.flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
     formula->time_source = CB_FROM_MEASURED;
     snprintf(formula->time_note, sizeof(formula->time_note),
              "6 x %s x %s tokens (%s) / (%s x %g): median %s GEMM of %d rank%s, %g of it "
              "assumed in training",
              cb_format_count(parameters, formula->parameters),
              cb_format_count(tokens, formula->tokens_per_step), stated ? "given" : "assumed",
-             cb_format_flops(rate, evidence->gemm_flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
-             cb_dtype_name(evidence->gemm_dtype), evidence->gemm_ranks,
-             evidence->gemm_ranks == 1 ? "" : "s", CB_TRAINING_SHARE_OF_GEMM);
+             cb_format_flops(rate, evidence->gemm.flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
+             cb_dtype_name(evidence->gemm.dtype), evidence->gemm.ranks,
+             evidence->gemm.ranks == 1 ? "" : "s", CB_TRAINING_SHARE_OF_GEMM);
     return true;
 }
 
@@ -311,7 +258,7 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     cb_fit_list fits = {0};
     int rc = collect_curve(&evidence, err);
     if (rc == 0)
-        rc = collect_gemm(&evidence, err);
+        rc = cb_gemm_rate_find(result, &evidence.gemm, err);
     if (rc == 0)
         rc = workload->job.parameters > 0
                  ? judge_one(&evidence, "", workload->job.parameters, &headline, err)

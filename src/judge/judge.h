@@ -8,10 +8,6 @@
 #include "model/workload.h"
 #include "result/result.h"
 
-/* Share of the measured GEMM rate that training reaches without network loss: assumed, see
- * docs/design.md. */
-#define CB_TRAINING_SHARE_OF_GEMM 0.6
-
 /* Below this size a larger gradient's bandwidth is not judged a bottleneck by extrapolation: the
  * half-power size of gigabit to 400 Gb/s links lies under it for two nodes, see docs/design.md. */
 #define CB_JUDGE_TELLING_BYTES (1u << 20)

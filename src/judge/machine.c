@@ -1,0 +1,103 @@
+#include "judge/machine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_gemm(const struct cb_kernel_row *row, enum cb_dtype dtype)
+{
+    return strcmp(row->kernel, "gemm") == 0 && row->dtype == dtype &&
+           cb_status_is_usable(row->status) && isfinite(row->flops_per_s) && row->flops_per_s > 0;
+}
+
+/* The type that training computes in where there is one: half precision on GPUs, float32 on hosts,
+ * which have no other. */
+static enum cb_dtype choose_gemm_dtype(const struct cb_result *result)
+{
+    static const enum cb_dtype wanted[] = {CB_DTYPE_BFLOAT16, CB_DTYPE_FLOAT16};
+    for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++)
+        for (size_t i = 0; i < result->kernels.count; i++)
+            if (is_gemm(&result->kernels.items[i], wanted[w]))
+                return wanted[w];
+    return CB_DTYPE_FLOAT32;
+}
+
+int cb_gemm_rate_find(const struct cb_result *result, struct cb_gemm_rate *rate,
+                      struct cb_error *err)
+{
+    CB_VEC(double) rates = {0};
+    int rc = 0;
+    struct cb_gemm_rate found = {.dtype = choose_gemm_dtype(result)};
+    for (size_t i = 0; i < result->kernels.count; i++) {
+        const struct cb_kernel_row *row = &result->kernels.items[i];
+        if (!is_gemm(row, found.dtype))
+            continue;
+        double *added = cb_vec_add(&rates);
+        if (!added) {
+            rc = cb_fail(err, CB_E_MEMORY, "no memory for the kernel rates");
+            goto out;
+        }
+        *added = row->flops_per_s;
+    }
+    if (rates.count > 0) {
+        size_t half = rates.count / 2;
+        qsort(rates.items, rates.count, sizeof(rates.items[0]), compare_doubles);
+        found.flops_per_s =
+            rates.count % 2 ? rates.items[half] : (rates.items[half - 1] + rates.items[half]) / 2;
+        found.ranks = (int)rates.count;
+    }
+    *rate = found;
+out:
+    cb_vec_fini(&rates);
+    return rc;
+}
+
+/* Of the GPUs that take part; 0 when none tells its size. */
+static double smallest_memory_bytes(const struct cb_result *result)
+{
+    double smallest = 0;
+    for (size_t i = 0; i < result->gpus.count; i++) {
+        const struct cb_gpu *gpu = &result->gpus.items[i];
+        if (gpu->rank >= 0 && gpu->memory_bytes > 0 &&
+            !(smallest > 0 && smallest <= (double)gpu->memory_bytes))
+            smallest = (double)gpu->memory_bytes;
+    }
+    return smallest;
+}
+
+void cb_machine_of_result(const struct cb_result *result, const struct cb_workload *workload,
+                          const struct cb_gemm_rate *rate, const struct cb_network *network,
+                          struct cb_machine *machine)
+{
+    char text[CB_UNIT_TEXT];
+    *machine = (struct cb_machine){
+        .memory_bytes = smallest_memory_bytes(result),
+        .price_per_gpu_hour = workload->price_per_gpu_hour,
+        .network = network,
+        .threshold = workload->threshold,
+    };
+    machine->memory_source = machine->memory_bytes > 0 ? CB_FROM_MEASURED : CB_FROM_NOWHERE;
+    snprintf(machine->currency, sizeof(machine->currency), "%s", workload->currency);
+    if (rate->flops_per_s > 0) {
+        machine->flops_per_s = rate->flops_per_s * CB_TRAINING_SHARE_OF_GEMM;
+        machine->flops_source = CB_FROM_MEASURED;
+        snprintf(machine->flops_note, sizeof(machine->flops_note),
+                 "%s x %g: median %s GEMM of %d rank%s, %g of it assumed in training",
+                 cb_format_flops(text, rate->flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
+                 cb_dtype_name(rate->dtype), rate->ranks, rate->ranks == 1 ? "" : "s",
+                 CB_TRAINING_SHARE_OF_GEMM);
+    }
+    if (workload->span == CB_SPAN_COMPUTE) {
+        machine->compute_s = workload->time_s;
+        machine->compute_source = CB_FROM_GIVEN;
+    }
+}

@@ -1,0 +1,35 @@
+/* The machine that a measured result makes of a training step's: what one GPU (or host rank)
+ * reaches, its memory, and what the workload says of time and money. */
+#ifndef CB_JUDGE_MACHINE_H
+#define CB_JUDGE_MACHINE_H
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "model/training.h"
+#include "model/workload.h"
+#include "result/result.h"
+
+/* Share of the measured GEMM rate that training reaches without network loss: assumed, see
+ * docs/design.md. */
+#define CB_TRAINING_SHARE_OF_GEMM 0.6
+
+/* The GEMM rate that training computes at: bfloat16's where it was measured, else float16's,
+ * float32's. */
+struct cb_gemm_rate {
+    double flops_per_s; /* median over ranks; 0 when there is none */
+    enum cb_dtype dtype;
+    int ranks;
+};
+
+/* Errors: CB_E_MEMORY. */
+int cb_gemm_rate_find(const struct cb_result *result, struct cb_gemm_rate *rate,
+                      struct cb_error *err);
+
+/* Fills the machine: the rate a GPU reaches in training (0 without a GEMM), a stated
+ * --compute-time, the memory of the smallest GPU that a rank computes on, price and threshold.
+ * network is borrowed. */
+void cb_machine_of_result(const struct cb_result *result, const struct cb_workload *workload,
+                          const struct cb_gemm_rate *rate, const struct cb_network *network,
+                          struct cb_machine *machine);
+
+#endif
