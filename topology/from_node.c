@@ -127,7 +127,7 @@ static void read_pci(const char *root, struct cb_facts *facts)
 /* -1 in a container, which may not see the host's processes. */
 static int find_process(const char *root, const char *name, bool sees_host)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX + 64];
     char line[32];
     char **names;
     bool found = false;
@@ -195,7 +195,7 @@ static void read_state(const char *folder, const char *file, struct cb_facts_nic
 /* Empty slots of the table answer with an error: the next one may hold something. */
 static void read_roce(const char *port_folder, struct cb_facts_nic *nic)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX + 64];
     char line[32];
     char **names;
     snprintf(folder, sizeof(folder), "%s/gid_attrs/types", port_folder);

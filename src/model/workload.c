@@ -269,7 +269,7 @@ static int read_CONTEXT_KIND(struct cb_workload *workload, const struct field_ro
                              const char *text, struct cb_error *err)
 {
     const char *names[CB_CONTEXT_COUNT];
-    int value;
+    int value = 0;
     (void)row;
     for (int i = 0; i < CB_CONTEXT_COUNT; i++)
         names[i] = cb_context_kind_name((enum cb_context_kind)i);
@@ -282,7 +282,7 @@ static int read_CONTEXT_KIND(struct cb_workload *workload, const struct field_ro
 static int read_flag(struct cb_workload *workload, const struct field_row *row, const char *what,
                      const char *text, const char *const names[2], struct cb_error *err)
 {
-    int value;
+    int value = 0;
     int rc = find_name(what, text, names, 2, &value, err);
     if (rc == 0)
         *(bool *)((char *)workload + row->offset) = value == 1;
