@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "judge/checks.h"
+#include "judge/published.h"
 #include "reference/gpus.h"
 
 /* A busy card: more than noise of the counters, and more than a driver keeps for itself. */
@@ -594,6 +595,7 @@ int cb_checks_judge_gpus(const struct cb_result *result, struct cb_check *checks
                 result->burns.count > 0 ? "the driver does not tell the link of a GPU under load"
                                         : "no burn: run with --burn 30m",
                 &checks[CB_CRITERION_GPU_PCIE]);
+    cb_published_check_result(result, &checks[CB_CRITERION_GPU_PUBLISHED]);
     free(view.cards);
     return CB_OK;
 }

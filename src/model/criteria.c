@@ -157,6 +157,12 @@ static const struct criterion criteria[] = {
         {"gpu.pcie", "GPUs with a narrow PCIe link", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "ask the provider to reseat the card: the link trained below what card and slot can do",
          "full generation and width under load"},
+    [CB_CRITERION_GPU_PUBLISHED] =
+        {"collective.published", "all_reduce bus bandwidth", QUANTITY_RATE, 0.90, 0.90,
+         CB_CHECK_SHORT,
+         "others get more of the same machines: look at the NCCL version, its choice of network "
+         "and algorithm, GPUDirect and PCIe ACS",
+         "published results of the same kind of cluster"},
 };
 _Static_assert(sizeof(criteria) / sizeof(criteria[0]) == CB_CRITERION_COUNT,
                "one row per criterion");

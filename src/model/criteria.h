@@ -50,6 +50,7 @@ enum cb_criterion {
     CB_CRITERION_GPU_SAG,           /* the rate's loss from first to last fifth <= 3.5 % */
     CB_CRITERION_GPU_THROTTLE,      /* slowed by heat or supply in <= 1 % of the samples */
     CB_CRITERION_GPU_PCIE,          /* full generation and width under load */
+    CB_CRITERION_GPU_PUBLISHED,     /* all_reduce >= 90 % of what others published of its kind */
     CB_CRITERION_COUNT
 };
 #define CB_CRITERION_FIRST_GPU CB_CRITERION_GPU_IDENTITY

@@ -214,6 +214,8 @@ const char *cb_busbw_gpu_family(const char *name)
 
 /* Beyond the largest size bandwidth stays what it was, if that size was large. */
 #define PLATEAU_BYTES (256 * MIB)
+/* A gigabyte and more, up to so many times smaller than the smallest size, is that plateau too. */
+#define PLATEAU_REACH 4.0
 /* Two sizes that are no further apart than this count as one. */
 #define SAME_SIZE 1.01
 
@@ -221,7 +223,8 @@ const char *cb_busbw_gpu_family(const char *name)
 static double series_at(const struct cb_busbw_series *row, double size_bytes)
 {
     const struct cb_busbw_point *points = row->points, *last = &points[0];
-    if (size_bytes < points[0].size_bytes / SAME_SIZE)
+    double reach = size_bytes >= GIB ? PLATEAU_REACH : SAME_SIZE;
+    if (size_bytes < points[0].size_bytes / reach)
         return -1;
     for (size_t i = 1; i < CB_BUSBW_POINTS && points[i].size_bytes > 0; i++) {
         const struct cb_busbw_point *below = &points[i - 1], *above = &points[i];

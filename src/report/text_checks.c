@@ -136,6 +136,17 @@ static void add_counts(struct cb_page *page)
     cb_page_section(page, "CHECKS", "%s", text);
 }
 
+/* Met like any other, but its figures are an answer: is this number normal? */
+static void add_published(struct cb_page *page)
+{
+    for (size_t i = 0; i < page->result->checks.count; i++) {
+        const struct cb_check *check = &page->result->checks.items[i];
+        if (check->status == CB_CHECK_MET && strcmp(check->id, "collective.published") == 0)
+            cb_page_headline(page, "  normal", CB_STYLE_GOOD, "%s; source: %s", check->summary,
+                             check->source);
+    }
+}
+
 void cb_page_add_checks(struct cb_page *page)
 {
     const struct cb_result *result = page->result;
@@ -148,6 +159,7 @@ void cb_page_add_checks(struct cb_page *page)
         count = 0;
     }
     add_counts(page);
+    add_published(page);
     for (size_t first = 0; first < count;) {
         size_t length = 1;
         while (first + length < count && entries[first + length].group == entries[first].group)

@@ -93,6 +93,13 @@ static void test_between_and_beyond_sizes(void **state)
     /* The plateau goes on. */
     answer = answer_to(query_of(a100, 8, 1, 64 * GIB));
     assert_near(answer.low_bytes_per_s, 234.89e9, 1e-12);
+    /* It begins at a gigabyte, up to a quarter of the smallest size. */
+    assert_near(answer_to(query_of("NVIDIA H200", 128, 16, 4 * GIB)).low_bytes_per_s, 0, 0);
+    struct cb_busbw_query gather = query_of("NVIDIA H200", 128, 16, 4 * GIB);
+    gather.op = CB_OP_ALL_GATHER;
+    assert_near(answer_to(gather).low_bytes_per_s, 369.86e9, 1e-12);
+    gather.size_bytes = 2 * GIB;
+    assert_false(answer_to(gather).found);
     /* Below the smallest size nothing is known; beyond a small largest one neither. */
     assert_false(answer_to(query_of(a100, 8, 1, 1024)).found);
     assert_true(answer_to(query_of("NVIDIA GeForce RTX 4090", 8, 1, 128 * MIB)).found);

@@ -444,6 +444,32 @@ static void test_checks_with_one_reason_share_a_line(void **state)
     cb_strbuf_fini(&out);
 }
 
+/* Met, and shown nevertheless: it answers a question. */
+static void test_what_others_published_is_shown(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_result_init(&result);
+    struct cb_check *check = cb_vec_add(&result.checks);
+    assert_non_null(check);
+    *check = (struct cb_check){.id = "collective.published",
+                               .status = CB_CHECK_MET,
+                               .unit = "byte/s",
+                               .summary = "all_reduce 482 GB/s, published for 8 x H100 SXM: "
+                                          "480-483 GB/s (DGX H100, AWS p5.48xlarge)",
+                               .source = "NVIDIA dgxc-benchmarking, nccl"};
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "  normal  all_reduce 482 GB/s, published for 8 x H100 SXM");
+    assert_has(cb_strbuf_get(&out), "source: NVIDIA");
+    cb_strbuf_fini(&out);
+    result.checks.items[0].status = CB_CHECK_NO_REFERENCE;
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_lacks(cb_strbuf_get(&out), "  normal  ");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
 static void test_an_empty_result_is_a_short_report(void **state)
 {
     (void)state;
@@ -697,6 +723,7 @@ int main(void)
         cmocka_unit_test(test_kernel_median_and_worst),
         cmocka_unit_test(test_rows_in_any_order),
         cmocka_unit_test(test_checks_with_one_reason_share_a_line),
+        cmocka_unit_test(test_what_others_published_is_shown),
         cmocka_unit_test(test_an_empty_result_is_a_short_report),
         cmocka_unit_test(test_csv_of_every_fixture),
         cmocka_unit_test(test_csv_of_a_burn),
