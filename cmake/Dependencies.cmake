@@ -2,6 +2,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml>=1.3)
+find_package(EXPAT 2.4 REQUIRED) # 2.4: bounds what entities may grow to
 
 set(COMMBOUND_MPI_FOUND FALSE)
 if(NOT COMMBOUND_MPI STREQUAL "OFF")
@@ -13,10 +14,15 @@ if(NOT COMMBOUND_MPI STREQUAL "OFF")
     endif()
 endif()
 
-# Without MPI there is nothing to measure: hwloc, OpenMP and OpenBLAS belong to measuring.
+# Without MPI there is nothing to measure: OpenMP and OpenBLAS belong to measuring. hwloc reads files
+# of lstopo too, where it is there.
 set(COMMBOUND_MEASURE ${COMMBOUND_MPI_FOUND})
 if(COMMBOUND_MEASURE)
     pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2.5)
+else()
+    pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc>=2.5)
+endif()
+if(COMMBOUND_MEASURE)
     find_package(OpenMP REQUIRED COMPONENTS C)
     # The OpenMP flavour shares the kernels' thread pool; see docs/design.md.
     find_library(

@@ -24,6 +24,7 @@ static const char *const device_kind_names[CB_DEVICE_KIND_COUNT] = {
     [CB_DEVICE_GPU] = "GPU",
     [CB_DEVICE_NIC] = "NIC",
     [CB_DEVICE_NVSWITCH] = "NVSwitch",
+    [CB_DEVICE_OTHER] = "PCI device",
 };
 
 static const char *const path_class_names[CB_CLASS_COUNT] = {

@@ -14,7 +14,9 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-/* Beyond these a file is refused: no machine is as large. */
+/* Beyond these a file is refused: no machine is as large. A lstopo file of a large one has a few
+ * hundred kB. */
+#define CB_MAP_FILE_BYTES_MAX (16 << 20)
 #define CB_MAP_DEVICES_MAX 8192
 #define CB_MAP_GPUS_MAX 256
 #define CB_MAP_NICS_MAX 2048
@@ -36,6 +38,7 @@ enum cb_device_kind {
     CB_DEVICE_GPU,
     CB_DEVICE_NIC, /* one port as software names it: a card of two has two, at one bus id or two */
     CB_DEVICE_NVSWITCH,
+    CB_DEVICE_OTHER, /* a PCI device that the source says no more of */
     CB_DEVICE_KIND_COUNT
 };
 
@@ -209,6 +212,18 @@ void cb_map_clean(char *out, size_t out_size_bytes, const char *text, size_t len
  * domain of at least four digits with no more zeros ahead than that, two digits of bus and device.
  * What is no bus id ("fffffff:ffff:ff") is copied cleaned, in lower case. */
 void cb_map_normalise_bus_id(char *out, size_t out_size_bytes, const char *text);
+
+/* What a NIC's port most likely is, by the name that software gives it ("mlx5_0", "eth0"; may be
+ * empty) and its PCI ids (-1 unknown); CB_MAP_LINK_RDMA for a name of RDMA that could be either,
+ * unknown when nothing tells. A source that knows the link layer knows better. */
+enum cb_map_link_kind cb_map_port_kind(const char *name, int vendor_id, int device_id,
+                                       int pci_class);
+
+/* Whether ports of that kind do RDMA. */
+bool cb_map_link_is_rdma(enum cb_map_link_kind kind);
+
+/* Whether a PCI id is one of a virtual function (SR-IOV) of a NIC. */
+bool cb_map_is_virtual_function(int vendor_id, int device_id);
 
 /* ---- asking; devices are indices into map->devices ---- */
 

@@ -23,4 +23,8 @@ void cb_map_doubt_rates(struct cb_map *map);
 double cb_map_nvlink_bytes_per_s(int sm, int *generation);
 double cb_map_xgmi_bytes_per_s(int device_id);
 
+/* path.c: the compute capability of NVIDIA's GPU with that PCI device id; 0 for one without NVLink,
+ * or not known. */
+int cb_map_sm_of_device(int device_id);
+
 #endif

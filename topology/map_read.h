@@ -6,9 +6,6 @@
 
 #include "topology/map.h"
 
-/* The largest file worth reading: a lstopo file of a large machine has a few hundred kB. */
-#define CB_MAP_FILE_BYTES_MAX (16 << 20)
-
 /* Reads a map out of text (any bytes, no NUL needed at its end); name stands in messages. *map is
  * set on success alone; free it with cb_map_fini. Errors: CB_E_INPUT with the line, and in the hint
  * what to do; CB_E_UNSUPPORTED when this build has no hwloc and the file needs it; CB_E_MEMORY. */

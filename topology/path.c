@@ -20,6 +20,20 @@ static const struct nvlink_generation {
     {60, 1, 0}, {70, 2, 0}, {80, 3, 0}, {86, 3, 14.0625e9}, {90, 4, 0}, {100, 5, 0},
 };
 
+/* Which chips with NVLink have which compute capability, by PCI device ids (pci.ids). */
+static const struct chip {
+    int device_low, device_high;
+    int sm;
+} chips[] = {
+    {0x15f0, 0x15ff, 60},  /* GP100 */
+    {0x1d80, 0x1dff, 70},  /* GV100 */
+    {0x20b0, 0x20ff, 80},  /* GA100 */
+    {0x2200, 0x223f, 86},  /* GA102 */
+    {0x2300, 0x23ff, 90},  /* GH100 */
+    {0x2900, 0x29ff, 100}, /* GB100, GB102 */
+    {0x3180, 0x31ff, 103}, /* GB110 */
+};
+
 /* What xGMI is called of in the table of links, by AMD's PCI device id (pci.ids). */
 static const struct xgmi_generation {
     int device_id;
@@ -52,6 +66,14 @@ double cb_map_nvlink_bytes_per_s(int sm, int *generation)
     if (!row)
         return 0;
     return row->bytes_per_s > 0 ? row->bytes_per_s : cb_link_nvlink_bytes_per_s(row->generation, 1);
+}
+
+int cb_map_sm_of_device(int device_id)
+{
+    for (size_t i = 0; i < sizeof(chips) / sizeof(*chips); i++)
+        if (device_id >= chips[i].device_low && device_id <= chips[i].device_high)
+            return chips[i].sm;
+    return 0;
 }
 
 double cb_map_xgmi_bytes_per_s(int device_id)

@@ -1,0 +1,557 @@
+/* NCCL's topology: what it dumps (NCCL_TOPO_DUMP_FILE) and what clouds hand it (NCCL_TOPO_FILE).
+ *
+ *     <system> <cpu numaid affinity> <pci busid class ...>... <gpu dev sm> <nvlink target count/>
+ *                                                            <nic> <net name speed/>
+ *
+ * A bridge is known by what lies in it, a GPU or NIC by the element in it, or else by its class;
+ * every attribute may be missing. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/map_internal.h"
+#include "topology/map_read.h"
+#include "topology/xml.h"
+
+#define MAX_LINKS 4096 /* read from one file */
+#define MAX_HOSTS 256
+
+static const struct cb_error no_memory = {.code = CB_E_MEMORY, .what = "no memory for the map"};
+
+enum element { ELEMENT_OTHER, ELEMENT_SYSTEM, ELEMENT_CPU, ELEMENT_PCI, ELEMENT_GPU, ELEMENT_NIC };
+
+/* An open element. */
+struct frame {
+    enum element element;
+    int device;               /* of the map; -1: not added yet, or never */
+    bool is_half;             /* merged with the switch above */
+    bool has_endpoint;        /* a GPU or NIC was found in it */
+    struct cb_map_device pci; /* what a <pci> says of itself */
+};
+
+/* A link of a GPU whose other end may come later in the file. */
+struct target {
+    int from;
+    int to; /* resolved */
+    enum cb_map_link_kind kind;
+    int count;
+    int pci_class;
+    char bus_id[24];
+};
+
+struct reader {
+    struct cb_map_builder builder;
+    struct frame frames[CB_XML_DEPTH_MAX + 1];
+    int top; /* open elements */
+    CB_VEC(struct target) targets;
+    CB_VEC(int) gpus;
+    CB_VEC(int) unsure; /* devices that only their class made GPUs and NICs */
+    char hosts[MAX_HOSTS][24];
+    int host_count;
+    int numbered_gpus;           /* GPUs that the file gives no number */
+    bool names_gpus, names_nics; /* there are <gpu>, <nic>: classes alone make none */
+};
+
+/* ---- attributes ---- */
+
+static const char *text_of(const char *const *attributes, const char *name)
+{
+    const char *text = cb_xml_attribute(attributes, name);
+    return text ? text : "";
+}
+
+static int id_of(const char *const *attributes, const char *name)
+{
+    return (int)cb_xml_integer(attributes, name, 0, 0xffff, -1);
+}
+
+/* "16.0 GT/s PCIe" in transfers per second; 0 for what is no rate of PCIe ("", "Unknown"). */
+static double transfers_of(const char *const *attributes)
+{
+    double rate = strtod(text_of(attributes, "link_speed"), NULL) * 1e9;
+    return cb_pcie_generation(rate) ? rate : 0;
+}
+
+/* "ffff,0000ffff": groups of 32 bits, highest first; a group may lack digits. The bits as a list,
+ * "0-15,32-47", cut after a whole range when it does not fit. */
+static void list_mask(const char *mask, char *out, size_t size_bytes)
+{
+    size_t groups = 1, used = 0;
+    const char *group = mask;
+    for (const char *c = mask; *c; c++)
+        groups += *c == ',';
+    out[0] = '\0';
+    if (!*mask || groups > 256)
+        return;
+    uint32_t words[256] = {0};
+    for (size_t i = groups; i-- > 0 && group; group = strchr(group, ','), group += group != NULL)
+        words[i] = (uint32_t)strtoul(group, NULL, 16);
+    for (size_t bit = 0; bit < groups * 32;) {
+        if (!(words[bit / 32] >> bit % 32 & 1)) {
+            bit++;
+            continue;
+        }
+        size_t last = bit;
+        while (last + 1 < groups * 32 && (words[(last + 1) / 32] >> (last + 1) % 32 & 1))
+            last++;
+        char range[32];
+        int length = last > bit ? snprintf(range, sizeof(range), "%zu-%zu", bit, last)
+                                : snprintf(range, sizeof(range), "%zu", bit);
+        if (used + (size_t)length + 1 >= size_bytes)
+            return;
+        used += (size_t)snprintf(out + used, size_bytes - used, "%s%s", used ? "," : "", range);
+        bit = last + 1;
+    }
+}
+
+/* ---- devices ---- */
+
+/* Adds a device to the map; -1 and the walk ended when that fails. */
+static int add(struct cb_xml *xml, struct reader *r, const struct cb_map_device *device)
+{
+    struct cb_error err = {0};
+    int index = cb_map_builder_add(&r->builder, device, &err);
+    if (index >= 0)
+        return index;
+    cb_xml_pass_on(xml, &err);
+    return -1;
+}
+
+/* Remembers a device in a list of the reader's. */
+#define REMEMBER(xml, list, index)                                                                 \
+    do {                                                                                           \
+        int *slot = cb_vec_add(list);                                                              \
+        if (slot)                                                                                  \
+            *slot = (index);                                                                       \
+        else                                                                                       \
+            cb_xml_pass_on(xml, &no_memory);                                                       \
+    } while (0)
+
+static struct frame *innermost(struct reader *r)
+{
+    return r->top > 0 ? &r->frames[r->top - 1] : NULL;
+}
+
+/* The nearest open element of that kind; NULL when there is none. */
+static struct frame *find_open(struct reader *r, enum element element)
+{
+    for (int i = r->top; i-- > 0;)
+        if (r->frames[i].element == element)
+            return &r->frames[i];
+    return NULL;
+}
+
+/* The number of a host by its hash; a file of one host may have none. */
+static int number_host(struct reader *r, const char *hash)
+{
+    char clean[24];
+    cb_map_clean(clean, sizeof(clean), hash, strlen(hash));
+    for (int i = 0; i < r->host_count; i++)
+        if (strcmp(r->hosts[i], clean) == 0)
+            return i;
+    if (r->host_count == MAX_HOSTS)
+        return MAX_HOSTS - 1;
+    memcpy(r->hosts[r->host_count], clean, sizeof(clean));
+    return r->host_count++;
+}
+
+static void open_cpu(struct cb_xml *xml, struct reader *r, struct frame *frame,
+                     const char *const *attributes)
+{
+    struct cb_map_device cpu = cb_map_device_blank(CB_DEVICE_NUMA);
+    cpu.host = number_host(r, text_of(attributes, "host_hash"));
+    cpu.numa = (int)cb_xml_integer(attributes, "numaid", 0, 65535, -1);
+    cpu.has_cpus = true;
+    if (cpu.numa >= 0) {
+        snprintf(cpu.nodes, sizeof(cpu.nodes), "%d", cpu.numa);
+        snprintf(cpu.name, sizeof(cpu.name), "NUMA %d", cpu.numa);
+    } else {
+        snprintf(cpu.name, sizeof(cpu.name), "CPU");
+    }
+    snprintf(cpu.model, sizeof(cpu.model), "%s %s", text_of(attributes, "arch"),
+             text_of(attributes, "vendor"));
+    list_mask(text_of(attributes, "affinity"), cpu.cpus, sizeof(cpu.cpus));
+    frame->device = add(xml, r, &cpu);
+}
+
+/* A <pci> that holds another is a bridge; the lower half of a switch becomes the upper one. */
+static void become_bridge(struct cb_xml *xml, struct reader *r, struct frame *frame)
+{
+    if (frame->device >= 0)
+        return;
+    struct frame *above = frame > r->frames ? frame - 1 : NULL;
+    frame->pci.kind = CB_DEVICE_PCI_BRIDGE;
+    memcpy(frame->pci.name, frame->pci.bus_id, sizeof(frame->pci.bus_id));
+    if (above && above->element == ELEMENT_PCI && !above->is_half && above->device >= 0 &&
+        cb_map_is_one_switch(&above->pci, &frame->pci)) {
+        frame->device = above->device;
+        frame->is_half = true;
+        return;
+    }
+    frame->device = add(xml, r, &frame->pci);
+}
+
+static void open_pci(struct cb_xml *xml, struct reader *r, struct frame *frame,
+                     const char *const *attributes)
+{
+    struct cb_map_device *pci = &frame->pci;
+    struct frame *above = frame > r->frames ? frame - 1 : NULL;
+    if (above && above->element == ELEMENT_PCI)
+        become_bridge(xml, r, above);
+    *pci = cb_map_device_blank(CB_DEVICE_OTHER);
+    snprintf(pci->bus_id, sizeof(pci->bus_id), "%s", text_of(attributes, "busid"));
+    pci->parent = above ? above->device : -1;
+    pci->host = pci->parent >= 0 ? r->builder.map.devices.items[pci->parent].host : 0;
+    pci->vendor_id = id_of(attributes, "vendor");
+    pci->device_id = id_of(attributes, "device");
+    pci->subsystem_vendor_id = id_of(attributes, "subsystem_vendor");
+    pci->subsystem_device_id = id_of(attributes, "subsystem_device");
+    long pci_class = cb_xml_integer(attributes, "class", 0, 0xffffff, -1);
+    pci->pci_class = pci_class < 0 ? -1 : (int)(pci_class >> 8);
+    pci->pcie.transfers_per_s = transfers_of(attributes);
+    pci->pcie.lanes = (int)cb_xml_integer(attributes, "link_width", 1, 32, 0);
+}
+
+/* The <pci> around a <gpu> or <nic>, or what stands for one below a <cpu>. */
+static struct cb_map_device describe_endpoint(struct reader *r, enum cb_device_kind kind)
+{
+    struct frame *pci = find_open(r, ELEMENT_PCI), *cpu = find_open(r, ELEMENT_CPU);
+    struct cb_map_device device = cb_map_device_blank(kind);
+    if (pci) {
+        device = pci->pci;
+        device.kind = kind;
+        pci->has_endpoint = true;
+    } else if (cpu) {
+        device.parent = cpu->device;
+        device.host = cpu->device >= 0 ? r->builder.map.devices.items[cpu->device].host : 0;
+    }
+    return device;
+}
+
+static void add_gpu(struct cb_xml *xml, struct reader *r, const struct cb_map_device *gpu,
+                    int *index)
+{
+    *index = -1;
+    if (r->gpus.count >= CB_MAP_GPUS_MAX) {
+        cb_xml_fail(xml, "more than %d GPUs: no machine has that many", CB_MAP_GPUS_MAX);
+        return;
+    }
+    *index = add(xml, r, gpu);
+    if (*index >= 0)
+        REMEMBER(xml, &r->gpus, *index);
+}
+
+static void name_by_order(struct reader *r, struct cb_map_device *gpu)
+{
+    snprintf(gpu->name, sizeof(gpu->name), "#%d", r->numbered_gpus);
+    gpu->gpu_index = r->numbered_gpus++;
+}
+
+static void open_gpu(struct cb_xml *xml, struct reader *r, struct frame *frame,
+                     const char *const *attributes)
+{
+    struct cb_map_device gpu = describe_endpoint(r, CB_DEVICE_GPU);
+    bool is_amd = gpu.vendor_id == 0x1002 || cb_xml_attribute(attributes, "gcn");
+    gpu.gpu_index = (int)cb_xml_integer(attributes, "dev", 0, 65535, -1);
+    gpu.gdr = (int)cb_xml_integer(attributes, "gdr", 0, 1, -1);
+    if (!is_amd) /* RCCL counts multiprocessors there */
+        gpu.sm = (int)cb_xml_integer(attributes, "sm", 10, 999, 0);
+    if (gpu.gpu_index >= 0)
+        snprintf(gpu.name, sizeof(gpu.name), "dev%d", gpu.gpu_index);
+    else
+        name_by_order(r, &gpu);
+    r->names_gpus = true;
+    add_gpu(xml, r, &gpu, &frame->device);
+}
+
+/* A port of up to 1.6 Tb/s; more is a slip of the unit, and nothing says which. */
+static double believable_bits(double bits_per_s)
+{
+    return bits_per_s > 0 && bits_per_s <= 1.6e12 ? bits_per_s : 0;
+}
+
+static int add_net(struct cb_xml *xml, struct reader *r, const char *const *attributes)
+{
+    struct cb_map_device nic = describe_endpoint(r, CB_DEVICE_NIC);
+    snprintf(nic.name, sizeof(nic.name), "%s", text_of(attributes, "name"));
+    if (!nic.name[0])
+        memcpy(nic.name, nic.bus_id, sizeof(nic.bus_id));
+    nic.port = cb_map_port_kind(nic.name, nic.vendor_id, nic.device_id, nic.pci_class);
+    nic.is_rdma = cb_map_link_is_rdma(nic.port);
+    nic.is_virtual_function = cb_map_is_virtual_function(nic.vendor_id, nic.device_id);
+    nic.gdr = (int)cb_xml_integer(attributes, "gdr", 0, 1, -1);
+    double mbit_per_s = strtod(text_of(attributes, "speed"), NULL);
+    nic.stated_bits_per_s = isfinite(mbit_per_s) && mbit_per_s > 0 ? mbit_per_s * 1e6 : 0;
+    nic.port_bytes_per_s = believable_bits(nic.stated_bits_per_s) / 8;
+    return add(xml, r, &nic);
+}
+
+/* A <nic> without a <net>, or a <pci> that only its class tells. */
+static int add_unnamed_nic(struct cb_xml *xml, struct reader *r)
+{
+    static const char *const nothing[] = {NULL};
+    return add_net(xml, r, nothing);
+}
+
+/* A <pci> with no element in it that says what it is. */
+static void close_pci(struct cb_xml *xml, struct reader *r, struct frame *frame)
+{
+    struct cb_map_device device = frame->pci;
+    int index;
+    if (frame->device >= 0 || frame->has_endpoint)
+        return;
+    if (device.pci_class >> 8 == 0x02) {
+        index = add_unnamed_nic(xml, r);
+    } else if (device.pci_class >> 8 == 0x03 || device.pci_class >> 8 == 0x12) {
+        device.kind = CB_DEVICE_GPU;
+        name_by_order(r, &device);
+        add_gpu(xml, r, &device, &index);
+    } else {
+        memcpy(device.name, device.bus_id, sizeof(device.bus_id));
+        add(xml, r, &device);
+        return;
+    }
+    if (index >= 0)
+        REMEMBER(xml, &r->unsure, index);
+}
+
+/* ---- links ---- */
+
+static void note_target(struct cb_xml *xml, struct reader *r, enum cb_map_link_kind kind,
+                        const char *const *attributes)
+{
+    struct frame *gpu = find_open(r, ELEMENT_GPU);
+    if (!gpu || gpu->device < 0)
+        return;
+    if (r->targets.count >= MAX_LINKS) {
+        cb_xml_fail(xml, "more than %d links: no machine has that many", MAX_LINKS);
+        return;
+    }
+    struct target *target = cb_vec_add(&r->targets);
+    if (!target) {
+        cb_xml_pass_on(xml, &no_memory);
+        return;
+    }
+    target->from = gpu->device;
+    target->kind = kind;
+    target->count = (int)cb_xml_integer(attributes, "count", 1, 1000, 0);
+    long pci_class = cb_xml_integer(attributes, "tclass", 0, 0xffffff, -1);
+    target->pci_class = pci_class < 0 ? -1 : (int)pci_class;
+    cb_map_normalise_bus_id(target->bus_id, sizeof(target->bus_id), text_of(attributes, "target"));
+}
+
+static void add_c2c(struct cb_xml *xml, struct reader *r, const char *const *attributes)
+{
+    struct frame *gpu = find_open(r, ELEMENT_GPU), *cpu = find_open(r, ELEMENT_CPU);
+    struct cb_error err = {0};
+    if (!gpu || gpu->device < 0 || !cpu || cpu->device < 0)
+        return;
+    struct cb_map_link link = {.a = cpu->device, .b = gpu->device, .kind = CB_MAP_LINK_C2C};
+    link.count = (int)cb_xml_integer(attributes, "count", 1, 1000, 0);
+    link.bytes_per_s_one_way =
+        1e6 * (double)cb_xml_integer(attributes, "bw", 1, 10000000, 0) * link.count;
+    if (cb_map_builder_link(&r->builder, &link, &err) != 0)
+        cb_xml_pass_on(xml, &err);
+}
+
+/* ---- the walk ---- */
+
+static enum element element_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum element element;
+    } elements[] = {{"system", ELEMENT_SYSTEM},
+                    {"cpu", ELEMENT_CPU},
+                    {"pci", ELEMENT_PCI},
+                    {"gpu", ELEMENT_GPU},
+                    {"nic", ELEMENT_NIC}};
+    for (size_t i = 0; i < sizeof(elements) / sizeof(*elements); i++)
+        if (strcmp(elements[i].name, name) == 0)
+            return elements[i].element;
+    return ELEMENT_OTHER;
+}
+
+static void check_root(struct cb_xml *xml, const char *element)
+{
+    char clean[32];
+    cb_map_clean(clean, sizeof(clean), element, strlen(element));
+    if (strcmp(element, "graphs") == 0)
+        cb_xml_fail(xml, "a graph that NCCL chose (NCCL_GRAPH_DUMP_FILE), not the machine: "
+                         "it needs what NCCL_TOPO_DUMP_FILE writes");
+    else if (strcmp(element, "system") != 0)
+        cb_xml_fail(xml, "begins with <%s>: NCCL's topology begins with <system>", clean);
+}
+
+static void on_start(struct cb_xml *xml, void *user, const char *element,
+                     const char *const *attributes)
+{
+    struct reader *r = user;
+    if (cb_xml_depth(xml) == 0)
+        check_root(xml, element);
+    struct frame *frame = &r->frames[r->top++];
+    *frame = (struct frame){.element = element_of(element), .device = -1};
+    if (frame->element == ELEMENT_CPU)
+        open_cpu(xml, r, frame, attributes);
+    else if (frame->element == ELEMENT_PCI)
+        open_pci(xml, r, frame, attributes);
+    else if (frame->element == ELEMENT_GPU)
+        open_gpu(xml, r, frame, attributes);
+    else if (frame->element == ELEMENT_NIC)
+        r->names_nics = true;
+    else if (strcmp(element, "net") == 0) {
+        struct frame *nic = find_open(r, ELEMENT_NIC);
+        if (nic)
+            nic->has_endpoint = true;
+        add_net(xml, r, attributes);
+    } else if (strcmp(element, "nvlink") == 0)
+        note_target(xml, r, CB_MAP_LINK_NVLINK, attributes);
+    else if (strcmp(element, "xgmi") == 0)
+        note_target(xml, r, CB_MAP_LINK_XGMI, attributes);
+    else if (strcmp(element, "c2c") == 0)
+        add_c2c(xml, r, attributes);
+}
+
+static void on_end(struct cb_xml *xml, void *user, const char *element)
+{
+    struct reader *r = user;
+    struct frame *frame = innermost(r);
+    (void)element;
+    if (frame->element == ELEMENT_PCI)
+        close_pci(xml, r, frame);
+    else if (frame->element == ELEMENT_NIC && !frame->has_endpoint)
+        add_unnamed_nic(xml, r);
+    r->top--;
+}
+
+/* ---- after the walk ---- */
+
+/* A file that has elements for what NCCL uses leaves out the rest: a management processor's screen,
+ * a NIC of no plugin. */
+static void settle_unsure(struct reader *r)
+{
+    for (size_t i = 0; i < r->unsure.count; i++) {
+        struct cb_map_device *device = &r->builder.map.devices.items[r->unsure.items[i]];
+        bool is_gpu = device->kind == CB_DEVICE_GPU;
+        if (is_gpu ? !r->names_gpus : !r->names_nics)
+            continue;
+        device->kind = CB_DEVICE_OTHER;
+        memcpy(device->name, device->bus_id, sizeof(device->bus_id));
+    }
+}
+
+static int find_gpu(const struct reader *r, const struct target *target)
+{
+    const struct cb_map_device *devices = r->builder.map.devices.items;
+    int found = -1;
+    for (size_t i = 0; i < r->gpus.count; i++) {
+        int gpu = r->gpus.items[i];
+        if (strcmp(devices[gpu].bus_id, target->bus_id) != 0)
+            continue;
+        if (devices[gpu].host == devices[target->from].host)
+            return gpu;
+        found = gpu;
+    }
+    return found;
+}
+
+/* The switch of that bus id, added when it is the first word of it. One whose id cannot be read
+ * ("fffffff:ffff:ff") stands for all such. */
+static int find_switch(struct reader *r, int first_switch, const struct target *target,
+                       struct cb_error *err)
+{
+    struct cb_map_device found = cb_map_device_blank(CB_DEVICE_NVSWITCH);
+    int count = (int)r->builder.map.devices.count;
+    for (int i = first_switch; i < count; i++)
+        if (strcmp(r->builder.map.devices.items[i].bus_id, target->bus_id) == 0)
+            return i;
+    snprintf(found.name, sizeof(found.name), "NVSwitch %d", count - first_switch);
+    memcpy(found.bus_id, target->bus_id, sizeof(found.bus_id));
+    return cb_map_builder_add(&r->builder, &found, err);
+}
+
+static int find_cpu(const struct reader *r, int device)
+{
+    const struct cb_map_device *devices = r->builder.map.devices.items;
+    while (device >= 0 && devices[device].kind != CB_DEVICE_NUMA)
+        device = devices[device].parent;
+    return device;
+}
+
+/* tclass is the class of what is at the other end: a GPU, a CPU's port (POWER), a switch. */
+static int resolve(struct reader *r, int first_switch, struct target *target, struct cb_error *err)
+{
+    target->to = find_gpu(r, target);
+    if (target->to >= 0 || target->kind == CB_MAP_LINK_XGMI)
+        return 0;
+    if (target->pci_class == 0x068001) {
+        target->to = find_cpu(r, target->from);
+        return 0;
+    }
+    if (target->pci_class >= 0 && target->pci_class >> 8 != 0x0680)
+        return 0; /* a GPU that the file does not have */
+    target->to = find_switch(r, first_switch, target, err);
+    return target->to < 0 ? target->to : 0;
+}
+
+/* Both GPUs of a pair state their link; one may have lost it. */
+static bool is_stated_from(const struct reader *r, int from, int to)
+{
+    for (size_t i = 0; i < r->targets.count; i++)
+        if (r->targets.items[i].from == from && r->targets.items[i].to == to)
+            return true;
+    return false;
+}
+
+static int add_link(struct reader *r, const struct target *target, struct cb_error *err)
+{
+    const struct cb_map_device *from = &r->builder.map.devices.items[target->from];
+    struct cb_map_link link = {
+        .a = target->from, .b = target->to, .kind = target->kind, .count = target->count};
+    double each = target->kind == CB_MAP_LINK_XGMI
+                      ? cb_map_xgmi_bytes_per_s(from->device_id)
+                      : cb_map_nvlink_bytes_per_s(from->sm, &link.generation);
+    link.bytes_per_s_one_way = each * target->count;
+    return cb_map_builder_link(&r->builder, &link, err);
+}
+
+static int add_links(struct reader *r, struct cb_error *err)
+{
+    int rc = 0;
+    int first_switch = (int)r->builder.map.devices.count;
+    for (size_t i = 0; !rc && i < r->targets.count; i++)
+        rc = resolve(r, first_switch, &r->targets.items[i], err);
+    for (size_t i = 0; !rc && i < r->targets.count; i++) {
+        const struct target *target = &r->targets.items[i];
+        if (target->to < 0 || target->to == target->from)
+            continue;
+        if (target->from > target->to && is_stated_from(r, target->to, target->from))
+            continue;
+        rc = add_link(r, target, err);
+    }
+    return rc;
+}
+
+int cb_map_from_nccl_xml(const char *name, const char *text, size_t length_bytes,
+                         struct cb_map *map, struct cb_error *err)
+{
+    static const struct cb_xml_events events = {.start = on_start, .end = on_end};
+    struct reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return cb_fail(err, CB_E_MEMORY, "no memory to read %s", name);
+    cb_map_builder_init(&r->builder, CB_MAP_FROM_NCCL);
+    int rc = cb_xml_read(name, text, length_bytes, &events, r, err);
+    if (!rc) {
+        settle_unsure(r);
+        rc = add_links(r, err);
+    }
+    if (!rc)
+        rc = cb_map_builder_finish(&r->builder, map, err);
+    cb_map_builder_fini(&r->builder);
+    cb_vec_fini(&r->targets);
+    cb_vec_fini(&r->gpus);
+    cb_vec_fini(&r->unsure);
+    free(r);
+    return rc;
+}
