@@ -48,7 +48,7 @@ static void copy_text(char *out, size_t size_bytes, const char *text)
  * a node counts when no earlier one has the same CPUs. */
 static bool has_own_cpus(hwloc_topology_t topology, hwloc_obj_t node)
 {
-    if (hwloc_bitmap_iszero(node->cpuset))
+    if (!node->cpuset || hwloc_bitmap_iszero(node->cpuset))
         return false;
     hwloc_obj_t other = NULL;
     while ((other = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, other)) &&
@@ -375,11 +375,12 @@ static int add_pci_device(struct walk *walk, hwloc_obj_t object, int parent)
 /* An OS device with no PCI device around it: the source hides the tree, so its place is unknown. */
 static int add_placeless(struct walk *walk, hwloc_obj_t object)
 {
-    int handle = object->name ? rank_gpu_name(object) : GPU_HANDLES;
+    if (!object->name)
+        return 0;
+    int handle = rank_gpu_name(object);
     bool is_gpu = handle < GPU_HANDLES && strcmp(gpu_handles[handle], "opencl") != 0;
-    bool is_nic = object->name && is_nic_name(object);
     struct cb_map_device device = cb_map_device_blank(is_gpu ? CB_DEVICE_GPU : CB_DEVICE_NIC);
-    if (!is_gpu && !is_nic)
+    if (!is_gpu && !is_nic_name(object))
         return 0;
     copy_text(device.name, sizeof(device.name), object->name);
     if (is_gpu)
