@@ -18,7 +18,7 @@
 #define RISING 0.02 /* per doubling */
 
 #define COLLAPSED 0.8 /* of the best */
-#define APART 1.3     /* sizes that are not nearly one */
+#define APART 1.2     /* sizes that are not nearly one */
 #define FALLEN 0.975  /* of the best */
 #define DIPPED 0.8    /* of both neighbours */
 #define STEPPED 1.25  /* per doubling, after one of less than FLAT */

@@ -60,7 +60,7 @@ static int read_number(const char *text, const char **end)
     return value >= 0 && value < INT_MAX ? (int)value : -1;
 }
 
-/* Behind "[1,0]<stdout>:" or "[host:77,0]<stderr>:" at text, with the rank; NULL for anything
+/* Behind "[1,0]<std...>:" or "[host:77,0]<std...>:" at text, with the rank; NULL for anything
  * else. */
 static const char *skip_mpirun_tag(const char *text, int *label)
 {

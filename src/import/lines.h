@@ -25,7 +25,7 @@ struct cb_line {
 void cb_lines_init(struct cb_lines *lines, const char *text, size_t length_bytes);
 
 /* Takes the next line: printable characters and blanks alone, without escape sequences of a
- * terminal, without the labels of mpirun ("[1,0]<stdout>:"), srun (" 0: ") and others ("[0]",
+ * terminal, without the labels of mpirun ("[1,0]<...>:"), srun (" 0: ") and others ("[0]",
  * "host: #", a time of day) at its start, without '#' and the blanks around. False at the end. */
 bool cb_lines_next(struct cb_lines *lines, struct cb_line *line);
 
