@@ -1,7 +1,12 @@
 #include "reference/gpus.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/suggest.h"
+
+#define PLAIN_LENGTH 64
 
 /* Figures as they are published: MHz, GB, GB/s, TFLOPS (int8: TOPS), W. In the order of the table:
  * identity, chip, multiprocessors, highest published clock, memory and its rate, peaks (fp64, its
@@ -212,6 +217,64 @@ const struct cb_gpu_reference *cb_gpu_reference_find_device(int pci_device_id)
         if (gpus[i].pci_device_id == pci_device_id)
             return &gpus[i];
     return NULL;
+}
+
+/* Letters and digits alone, in lower case, cut to fit. */
+static void plain_name(const char *text, char out[PLAIN_LENGTH])
+{
+    size_t length = 0;
+    for (; *text && length + 1 < PLAIN_LENGTH; text++)
+        if (isalnum((unsigned char)*text))
+            out[length++] = (char)tolower((unsigned char)*text);
+    out[length] = '\0';
+}
+
+/* Past the words of the maker that a plain name begins with. */
+static const char *skip_maker(const char *plain)
+{
+    static const char *const words[] = {"nvidia", "tesla", "geforce"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strncmp(plain, words[i], strlen(words[i])) == 0)
+            plain += strlen(words[i]);
+    return plain;
+}
+
+const struct cb_gpu_reference *cb_gpu_reference_find(const char *text)
+{
+    char wanted[PLAIN_LENGTH] = "", own[PLAIN_LENGTH];
+    plain_name(text, wanted);
+    const char *rest = skip_maker(wanted);
+    for (size_t i = 0; *rest && i < sizeof(gpus) / sizeof(gpus[0]); i++) {
+        plain_name(gpus[i].id, own);
+        if (strcmp(rest, own) == 0)
+            return &gpus[i];
+        plain_name(gpus[i].name, own);
+        if (strcmp(rest, skip_maker(own)) == 0)
+            return &gpus[i];
+    }
+    return NULL;
+}
+
+size_t cb_gpu_reference_nearest(const char *text, const struct cb_gpu_reference **nearest,
+                                size_t limit)
+{
+    const char *names[2 * sizeof(gpus) / sizeof(gpus[0])];
+    size_t name_count = sizeof(names) / sizeof(names[0]);
+    for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
+        names[2 * i] = gpus[i].id;
+        names[2 * i + 1] = gpus[i].name;
+    }
+    size_t found[CB_SUGGEST_LIMIT], count = 0;
+    size_t names_found = cb_suggest_several(text, names, name_count, found, CB_SUGGEST_LIMIT);
+    for (size_t i = 0; i < names_found && count < limit; i++) {
+        const struct cb_gpu_reference *gpu = &gpus[found[i] / 2];
+        bool is_new = true;
+        for (size_t j = 0; j < count; j++)
+            is_new = is_new && nearest[j] != gpu;
+        if (is_new)
+            nearest[count++] = gpu;
+    }
+    return count;
 }
 
 const char *cb_gpu_reference_source(char key)

@@ -63,6 +63,16 @@ const struct cb_gpu_rate *cb_gpu_rates(size_t *count);
 const struct cb_gpu_reference *cb_gpu_reference_find_name(const char *name);
 const struct cb_gpu_reference *cb_gpu_reference_find_device(int pci_device_id);
 
+/* The card that somebody means: the driver's name with or without its maker, or the id, where
+ * letter case, blanks and punctuation do not count ("A100-SXM4-80GB", "H200", "rtx 4090"). NULL
+ * when it is not in the table, or is the beginning of several. */
+const struct cb_gpu_reference *cb_gpu_reference_find(const char *text);
+
+/* The cards whose names or ids are nearest to what somebody wrote, nearest first; returns how many
+ * of at most limit were filled. */
+size_t cb_gpu_reference_nearest(const char *text, const struct cb_gpu_reference **nearest,
+                                size_t limit);
+
 /* The name of a source, or NULL for a key that there is not. */
 const char *cb_gpu_reference_source(char key);
 
