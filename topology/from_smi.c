@@ -17,11 +17,8 @@ struct maker {
 };
 
 static const enum cb_path_class classes[] = {
-    [CB_SMI_NOT_SHOWN] = CB_CLASS_UNKNOWN, [CB_SMI_SELF] = CB_CLASS_SELF,
-    [CB_SMI_NVLINK] = CB_CLASS_UNKNOWN,    [CB_SMI_C2C] = CB_CLASS_UNKNOWN,
-    [CB_SMI_PIX] = CB_CLASS_PIX,           [CB_SMI_PXB] = CB_CLASS_PXB,
-    [CB_SMI_PHB] = CB_CLASS_PHB,           [CB_SMI_NODE] = CB_CLASS_NODE,
-    [CB_SMI_SYS] = CB_CLASS_SYS,
+    [CB_SMI_SELF] = CB_CLASS_SELF, [CB_SMI_PIX] = CB_CLASS_PIX,   [CB_SMI_PXB] = CB_CLASS_PXB,
+    [CB_SMI_PHB] = CB_CLASS_PHB,   [CB_SMI_NODE] = CB_CLASS_NODE, [CB_SMI_SYS] = CB_CLASS_SYS,
 };
 
 /* ---- devices ---- */
@@ -116,10 +113,10 @@ static int add_cells(struct maker *maker)
             struct cb_smi_cell cell = between(matrix, a, b);
             if (cell.kind == CB_SMI_NOT_SHOWN)
                 continue;
-            rc = cb_map_builder_state(&maker->builder, (int)a, (int)b, classes[cell.kind],
-                                      cell.nvlinks, maker->err);
-            if (rc == 0 && (cell.kind == CB_SMI_NVLINK || cell.kind == CB_SMI_C2C))
-                rc = add_link(maker, a, b, cell);
+            bool is_link = cell.kind == CB_SMI_NVLINK || cell.kind == CB_SMI_C2C;
+            rc = is_link ? add_link(maker, a, b, cell)
+                         : cb_map_builder_state(&maker->builder, (int)a, (int)b, classes[cell.kind],
+                                                0, maker->err);
         }
     return rc;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "topology/smi_matrix.h"
+
 static bool is_at(const char *text, size_t length_bytes, size_t at, const char *word)
 {
     size_t length = strlen(word);
@@ -81,6 +83,8 @@ static int read_xml(const char *name, const char *text, size_t length_bytes, str
     for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
         if (strcmp(root, readers[i].root) == 0)
             return readers[i].read(name, text, length_bytes, map, err);
+    if (cb_smi_matrix_is_there(text, length_bytes)) /* on a page of an issue tracker */
+        return cb_map_from_smi(name, text, length_bytes, map, err);
     snprintf(what, sizeof(what), "neither a map of lstopo's nor of NCCL's: begins with <%s>", root);
     return fail_unknown(name, what, err);
 }

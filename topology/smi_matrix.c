@@ -44,13 +44,13 @@ static int check_self(struct cb_smi_parser *parser, const struct cb_smi_row *row
         bool is_self = cells[i].kind == CB_SMI_SELF, is_own = i == row->device;
         if (is_self && !is_own)
             return cb_fail(parser->err, CB_E_INPUT,
-                           "%s: line %d: the X of %s stands in the column of %s: a cell too few or "
+                           "%s:%d: the X of %s stands in the column of %s: a cell too few or "
                            "too many",
                            parser->name, device->row_line, device->label,
                            parser->matrix.devices.items[i].label);
         if (is_own && !is_self)
             return cb_fail(parser->err, CB_E_INPUT,
-                           "%s: line %d: %s has no X in its own column: a cell too few or too many",
+                           "%s:%d: %s has no X in its own column: a cell too few or too many",
                            parser->name, device->row_line, device->label);
     }
     return 0;
@@ -91,7 +91,7 @@ static int check_rows(struct cb_smi_parser *parser)
         if (!devices[i].row_line || missing < 0)
             continue;
         cb_fail(parser->err, CB_E_INPUT,
-                "%s: line %d: the row of %s is missing: the row of %s stands where it should",
+                "%s:%d: the row of %s is missing: the row of %s stands where it should",
                 parser->name, devices[i].row_line, devices[missing].label, devices[i].label);
         cb_error_set_hint(parser->err, "paste the whole output of nvidia-smi topo -m");
         return CB_E_INPUT;

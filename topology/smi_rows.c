@@ -50,7 +50,7 @@ static int find_device(const struct cb_smi_matrix *matrix, const char *label)
 static int add_device(struct cb_smi_parser *parser, const char *word)
 {
     if (parser->matrix.devices.count == CB_SMI_DEVICES)
-        return cb_fail(parser->err, CB_E_INPUT, "%s: line %d: more than %d devices: no such matrix",
+        return cb_fail(parser->err, CB_E_INPUT, "%s:%d: more than %d devices: no such matrix",
                        parser->name, parser->line->number, CB_SMI_DEVICES);
     struct cb_smi_device *device = cb_vec_add(&parser->matrix.devices);
     if (!device)
@@ -239,7 +239,7 @@ static int take_words(struct cb_smi_parser *parser, int first)
             snprintf(parser->loose, sizeof(parser->loose), "%.15s", line->words[i].text);
         else if (i < line->word_count)
             return cb_fail(parser->err, CB_E_INPUT,
-                           "%s: line %d: '%.40s' stands where the row of %s has a distance (%d of "
+                           "%s:%d: '%.40s' stands where the row of %s has a distance (%d of "
                            "%d cells)",
                            parser->name, line->number, line->words[i].text,
                            label_of(parser, row->device), row->filled, parser->column_count);
@@ -247,7 +247,7 @@ static int take_words(struct cb_smi_parser *parser, int first)
     }
     if (i < line->word_count && cb_smi_word_is_cell(line->words[i].text, &cell))
         return cb_fail(parser->err, CB_E_INPUT,
-                       "%s: line %d: the row of %s has more cells than the %d "
+                       "%s:%d: the row of %s has more cells than the %d "
                        "columns of line %d",
                        parser->name, line->number, label_of(parser, row->device),
                        parser->column_count, parser->matrix.header_line);
@@ -285,7 +285,7 @@ static int close_row(struct cb_smi_parser *parser, bool at_end)
     parser->is_open = false;
     if (row->filled < parser->column_count && !at_end) {
         cb_fail(parser->err, CB_E_INPUT,
-                "%s: line %d: the row of %s has %d cells, and there are %d columns", parser->name,
+                "%s:%d: the row of %s has %d cells, and there are %d columns", parser->name,
                 device->row_line, device->label, row->filled, parser->column_count);
         cb_error_set_hint(parser->err, "paste the whole output of nvidia-smi topo -m");
         return CB_E_INPUT;
@@ -307,9 +307,8 @@ static int open_row(struct cb_smi_parser *parser, int start)
         return device;
     int *line = &parser->matrix.devices.items[device].row_line;
     if (*line)
-        return cb_fail(parser->err, CB_E_INPUT,
-                       "%s: line %d: the row of %s stands here and on line %d", parser->name,
-                       parser->line->number, label, *line);
+        return cb_fail(parser->err, CB_E_INPUT, "%s:%d: the row of %s stands here and on line %d",
+                       parser->name, parser->line->number, label, *line);
     *line = parser->line->number;
     size_t columns = (size_t)parser->column_count;
     if (!cb_vec_add(&parser->rows) || cb_vec_reserve(&parser->cells, columns))
@@ -443,16 +442,19 @@ static int fail_without_matrix(struct cb_smi_parser *parser)
 {
     if (parser->peer_line) {
         cb_fail(parser->err, CB_E_INPUT,
-                "%s: line %d: this is a peer-to-peer matrix (nvidia-smi topo -p2p), which has no "
+                "%s:%d: this is a peer-to-peer matrix (nvidia-smi topo -p2p), which has no "
                 "distances",
                 parser->name, parser->peer_line);
         cb_error_set_hint(parser->err, "nvidia-smi topo -m prints the one that is needed");
         return CB_E_INPUT;
     }
-    cb_fail(parser->err, CB_E_INPUT,
-            "%s: no matrix of nvidia-smi topo in %d line%s: no header of GPUs with a row below it",
-            parser->name, parser->reader.number, parser->reader.number == 1 ? "" : "s");
-    cb_error_set_hint(parser->err, "paste the output of nvidia-smi topo -m with its first line");
+    cb_fail(
+        parser->err, CB_E_INPUT,
+        "%s:1: no matrix of nvidia-smi topo in %d line%s: no header of GPUs with a row below it",
+        parser->name, parser->reader.number, parser->reader.number == 1 ? "" : "s");
+    cb_error_set_hint(parser->err,
+                      "a map is the XML of lstopo or of NCCL, or a text with the output of "
+                      "nvidia-smi topo -m, its first line included");
     return CB_E_INPUT;
 }
 

@@ -15,6 +15,7 @@ int cb_cmd_run(int argc, char **argv);
 int cb_cmd_judge(int argc, char **argv);
 int cb_cmd_report(int argc, char **argv);
 int cb_cmd_doctor(int argc, char **argv);
+int cb_cmd_topo(int argc, char **argv);
 
 enum cb_cli_outcome { CB_CLI_GO_ON = 0, CB_CLI_SERVED = 1 };
 
@@ -50,6 +51,11 @@ int cb_cli_fail(const char *command, const struct cb_error *err);
 /* Whether this process is the one that speaks: rank 0 under a launcher (its environment says so),
  * or alone. */
 bool cb_cli_is_first(void);
+
+/* Reads a whole file ("-": standard input) into *text, which the caller frees; it holds no NUL at
+ * its end. Errors: CB_E_IO, CB_E_INPUT when it is larger than limit_bytes. */
+int cb_cli_read(const char *path, size_t limit_bytes, char **text, size_t *length_bytes,
+                struct cb_error *err);
 
 /* Writes text to a file ("-" or NULL: stdout), atomically for a file. Errors: CB_E_IO. */
 int cb_cli_write(const char *path, const struct cb_strbuf *text, struct cb_error *err);
