@@ -139,7 +139,8 @@ static double expose_class(const struct cb_step_model *step, enum cb_hiding hidi
     return exposed_s;
 }
 
-struct cb_step cb_step_expose(const struct cb_step_model *step, double overlap, enum cb_pace pace)
+struct cb_step_cost cb_step_expose(const struct cb_step_model *step, double overlap,
+                                   enum cb_pace pace)
 {
     double forward_s = step->compute_s * step->forward_share;
     double backward_s = step->compute_s - forward_s;
@@ -155,7 +156,7 @@ struct cb_step cb_step_expose(const struct cb_step_model *step, double overlap, 
     exposed_s +=
         expose_class(step, CB_HIDE_STEP, step->compute_s - hidden_s, overlap, pace, &hidden_s);
     double step_s = step->compute_s + step->bubble_s + exposed_s;
-    return (struct cb_step){
+    return (struct cb_step_cost){
         .exposed_s = exposed_s,
         .step_s = step_s,
         .share = step_s > 0 ? exposed_s / step_s : 0,

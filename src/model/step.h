@@ -26,7 +26,8 @@ int cb_step_build(const struct cb_job *job, const struct cb_network *network, do
 /* What is exposed at an overlap and a pace. Of the traffic that may run beside the forward or the
  * backward pass, overlap x the smaller of the two times hides; the operation that the pass starts
  * or ends with never does. Source of the bounds: docs/design.md, "The training step". */
-struct cb_step cb_step_expose(const struct cb_step_model *step, double overlap, enum cb_pace pace);
+struct cb_step_cost cb_step_expose(const struct cb_step_model *step, double overlap,
+                                   enum cb_pace pace);
 
 /* Floating-point operations of one GPU per step of a complete job. */
 double cb_step_gpu_flops(const struct cb_job *job);

@@ -38,7 +38,7 @@ struct cb_traffic_time {
 };
 
 /* One step under one assumption about overlap and network. */
-struct cb_step {
+struct cb_step_cost {
     double exposed_s; /* communication that nothing hides */
     double step_s;    /* compute + bubble + exposed */
     double share;     /* exposed_s / step_s */
@@ -83,7 +83,7 @@ struct cb_link_rule {
     bool rule_wants_fabric;  /* RoCE or InfiniBand */
     bool model_wants_fabric; /* more than the 25 Gb/s that Ethernet carries without RDMA */
     double required_bytes_per_s;
-    char text[320]; /* both answers, and why they differ */
+    char text[256]; /* both answers, and why they differ */
 };
 
 struct cb_training {
@@ -108,10 +108,10 @@ struct cb_training {
     double serial_share; /* communication / (communication + compute), median network */
     double overlap;      /* that is expected */
     enum cb_provenance overlap_source;
-    struct cb_step expected;                              /* at that overlap, median network */
-    struct cb_step band[CB_OVERLAP_COUNT][CB_PACE_COUNT]; /* [i]: cb_overlaps[i] */
-    double share_low, share_high;                         /* of the band */
-    bool bound;                                           /* expected.share > threshold */
+    struct cb_step_cost expected;                              /* at that overlap, median network */
+    struct cb_step_cost band[CB_OVERLAP_COUNT][CB_PACE_COUNT]; /* [i]: cb_overlaps[i] */
+    double share_low, share_high;                              /* of the band */
+    bool bound;                                                /* expected.share > threshold */
     enum cb_training_verdict verdict;
 
     /* the documents' formula beside it, per step */
