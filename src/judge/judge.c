@@ -9,15 +9,14 @@
 #include "judge/checks.h"
 #include "judge/curve.h"
 #include "judge/fits.h"
+#include "judge/job.h"
 #include "judge/machine.h"
+#include "judge/training.h"
 #include "reference/workloads.h"
 
-/* The width of a gradient on the wire: fp16 or bf16, as the documents' 4 bytes per parameter imply
- * (a ring all_reduce sends its message twice). */
-#define GRADIENT_BYTES_PER_PARAMETER 2.0
-
-/* Forward and backward of a transformer, per parameter and token (Kaplan et al. 2020, C = 6ND). */
-#define FLOP_PER_PARAMETER_AND_TOKEN 6.0
+/* The message of one of the formula's communications: fp16 or bf16 gradients, as its 4 bytes per
+ * parameter imply (a ring all_reduce sends its message twice). */
+#define MESSAGE_BYTES_PER_PARAMETER 2.0
 
 /* What every judgement of one result shares. */
 struct evidence {
@@ -60,6 +59,13 @@ static void say_no_bandwidth(const struct cb_result *result, struct cb_formula *
     snprintf(note, size, "all_reduce was not measured; state --bandwidth to commbound judge");
 }
 
+/* The bytes of a gradient as the formula counts it: all that one step sends, at once. */
+static double message_bytes(const struct cb_formula *formula)
+{
+    double per_step = formula->communications_per_step;
+    return formula->parameters * MESSAGE_BYTES_PER_PARAMETER * (per_step > 0 ? per_step : 1);
+}
+
 static void describe_place(const struct cb_curve_place *place, double gradient_bytes,
                            struct cb_formula *formula)
 {
@@ -100,7 +106,7 @@ static bool fill_bandwidth(const struct evidence *evidence, struct cb_formula *f
         say_no_bandwidth(evidence->result, formula);
         return false;
     }
-    double gradient_bytes = formula->parameters * GRADIENT_BYTES_PER_PARAMETER;
+    double gradient_bytes = message_bytes(formula);
     *place = cb_curve_find(&evidence->curve, gradient_bytes);
     formula->bandwidth_bytes_per_s = cb_curve_bus_bytes_per_s(place, CB_CURVE_MEDIAN);
     formula->bandwidth_source = place->outside ? CB_FROM_EXTRAPOLATED : CB_FROM_MEASURED;
@@ -108,30 +114,37 @@ static bool fill_bandwidth(const struct evidence *evidence, struct cb_formula *f
     return true;
 }
 
-/* The row whose tokens stand in for those of a model that nobody stated any for: the smallest
- * standard model that is not smaller. */
-static const struct cb_workload_row *nearest_workload(double parameters)
+/* "6 x 7B x 256 tokens (assumed)", or the model's own count of a token where it is another. */
+static void describe_work(const struct cb_judged_job *judged, char *out, size_t size_bytes)
 {
-    size_t count;
-    const struct cb_workload_row *rows = cb_workloads(&count);
-    for (size_t i = 0; i < count; i++)
-        if (parameters <= rows[i].parameters)
-            return &rows[i];
-    return &rows[count - 1];
+    const struct cb_job *job = &judged->job;
+    char parameters[CB_UNIT_TEXT], tokens[CB_UNIT_TEXT], spread[CB_UNIT_TEXT] = "";
+    const char *origin = judged->batch_stated ? "given" : "assumed";
+    double token_flops = cb_job_token_flops(job);
+    double degrees = job->tensor * job->pipeline * job->context;
+    if (degrees > 1)
+        snprintf(spread, sizeof(spread), " / %g GPUs", degrees);
+    cb_format_count(tokens, cb_job_rank_tokens(job));
+    if (fabs(token_flops / (6 * job->parameters) - 1) < 1e-9)
+        snprintf(out, size_bytes, "6 x %s x %s tokens (%s)%s",
+                 cb_format_count(parameters, job->parameters), tokens, origin, spread);
+    else
+        snprintf(out, size_bytes, "%.3g FLOP x %s %s (%s)%s", token_flops, tokens,
+                 job->sample_flops > 0 ? "samples" : "tokens", origin, spread);
 }
 
 /* The time the share is taken of. Returns false when there is none. */
-static bool fill_time(const struct evidence *evidence, struct cb_formula *formula)
+static bool fill_time(const struct evidence *evidence, const struct cb_judged_job *judged,
+                      struct cb_formula *formula)
 {
     const struct cb_workload *workload = evidence->workload;
-    char tokens[CB_UNIT_TEXT], rate[CB_UNIT_TEXT], parameters[CB_UNIT_TEXT];
-    bool stated = workload->job.tokens_per_step > 0;
+    char work[96], rate[CB_UNIT_TEXT];
     if (workload->span != CB_SPAN_COUNT) {
         formula->span = workload->span;
         formula->time_s = workload->time_s;
         formula->time_source = CB_FROM_GIVEN;
-        if (workload->span == CB_SPAN_COMPUTE)
-            formula->tokens_per_step = workload->job.tokens_per_step;
+        if (workload->span == CB_SPAN_COMPUTE && judged->batch_stated)
+            formula->tokens_per_step = cb_job_rank_tokens(&judged->job);
         return true;
     }
     formula->span = CB_SPAN_COMPUTE;
@@ -140,21 +153,66 @@ static bool fill_time(const struct evidence *evidence, struct cb_formula *formul
                  "no GEMM rate was measured: state --step-time, --compute-time or --total-time");
         return false;
     }
-    const struct cb_workload_row *row = nearest_workload(formula->parameters);
-    formula->tokens_per_step = stated ? workload->job.tokens_per_step : row->tokens_per_step;
-    formula->time_s = FLOP_PER_PARAMETER_AND_TOKEN * formula->parameters *
-                      formula->tokens_per_step /
-                      (evidence->gemm.flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
+    formula->tokens_per_step = cb_job_rank_tokens(&judged->job);
+    formula->time_s =
+        cb_judged_job_gpu_flops(judged) / (evidence->gemm.flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
     formula->time_source = CB_FROM_MEASURED;
+    describe_work(judged, work, sizeof(work));
     snprintf(formula->time_note, sizeof(formula->time_note),
-             "6 x %s x %s tokens (%s) / (%s x %g): median %s GEMM of %d rank%s, %g of it "
-             "assumed in training",
-             cb_format_count(parameters, formula->parameters),
-             cb_format_count(tokens, formula->tokens_per_step), stated ? "given" : "assumed",
+             "%s / (%s x %g): median %s GEMM of %d rank%s, %g of it assumed in training", work,
              cb_format_flops(rate, evidence->gemm.flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
              cb_dtype_name(evidence->gemm.dtype), evidence->gemm.ranks,
              evidence->gemm.ranks == 1 ? "" : "s", CB_TRAINING_SHARE_OF_GEMM);
     return true;
+}
+
+/* Optimizer steps of the whole training; 1 when nobody says. */
+static double count_steps(const struct cb_judged_job *judged)
+{
+    const struct cb_job *job = &judged->job;
+    if (job->total_steps > 0)
+        return job->total_steps;
+    if (job->total_tokens > 0 && !judged->on_paper)
+        return ceil(job->total_tokens / cb_job_step_tokens(job));
+    return 1;
+}
+
+/* Synchronisations of one step: as stated, as the scheme makes them, or one. */
+static void fill_per_step(const struct evidence *evidence, const struct cb_judged_job *judged,
+                          double steps, struct cb_formula *formula)
+{
+    const struct cb_workload *workload = evidence->workload;
+    const struct cb_factor *factor = &judged->factor;
+    if (workload->communications_per_step > 0) {
+        formula->communications_per_step = workload->communications_per_step;
+        formula->communications_per_step_source = CB_FROM_GIVEN;
+    } else if (workload->communications > 0 && steps > 1) {
+        formula->communications_per_step = workload->communications / steps;
+        formula->communications_per_step_source = CB_FROM_GIVEN;
+    } else if (workload->communications > 0 || !judged->spread_stated) {
+        formula->communications_per_step = 1;
+        formula->communications_per_step_source = CB_FROM_ASSUMED;
+    } else {
+        bool placed = factor->communications != factor->scheme_communications;
+        formula->communications_per_step = factor->communications;
+        formula->communications_per_step_source = CB_FROM_REFERENCE;
+        snprintf(formula->communications_note, sizeof(formula->communications_note), "%s%s",
+                 factor->reason, judged->on_paper && placed ? ", nodes of 8 GPUs assumed" : "");
+    }
+}
+
+/* How often the whole model is synchronised. Returns false when the job has nothing to synchronise,
+ * which the note then says. */
+static bool fill_communications(const struct evidence *evidence, const struct cb_judged_job *judged,
+                                struct cb_formula *formula)
+{
+    double steps = count_steps(judged);
+    double stated = evidence->workload->communications;
+    fill_per_step(evidence, judged, steps, formula);
+    formula->communications = stated > 0 ? stated : formula->communications_per_step * steps;
+    formula->communications_source =
+        stated > 0 ? CB_FROM_GIVEN : formula->communications_per_step_source;
+    return formula->communications > 0;
 }
 
 /* Whether the uncertainty of the deciding rows allows both answers. */
@@ -177,7 +235,7 @@ static bool is_lower_bound_only(const struct cb_formula *formula,
 {
     return place->outside && formula->bottleneck &&
            place->below->size_bytes < CB_JUDGE_TELLING_BYTES &&
-           formula->parameters * GRADIENT_BYTES_PER_PARAMETER > (double)place->below->size_bytes;
+           message_bytes(formula) > (double)place->below->size_bytes;
 }
 
 static void decide(struct cb_formula *formula, const struct cb_curve_place *place)
@@ -199,20 +257,43 @@ static void decide(struct cb_formula *formula, const struct cb_curve_place *plac
     }
 }
 
+/* "Llama 3.1 8B, ZeRO-3, LoRA": what of the job was stated by name; empty for a plain one that was
+ * stated by its numbers. */
+static void name_job(const struct cb_judged_job *judged, struct cb_formula *formula)
+{
+    const struct cb_job *job = &judged->stated;
+    static const char *const adapters[] = {
+        [CB_ADAPTER_NONE] = "", [CB_ADAPTER_LORA] = ", LoRA", [CB_ADAPTER_QLORA] = ", QLoRA"};
+    char parameters[CB_UNIT_TEXT], model[CB_NAME];
+    bool spread = job->scheme != CB_SCHEME_UNKNOWN || job->adapter != CB_ADAPTER_NONE;
+    if (job->name[0])
+        snprintf(model, sizeof(model), "%s", job->name);
+    else
+        snprintf(model, sizeof(model), "%s parameters",
+                 cb_format_count(parameters, job->parameters));
+    if (job->name[0] || spread)
+        snprintf(formula->workload, sizeof(formula->workload), "%.30s%s%s%s", model,
+                 spread ? ", " : "", spread ? cb_scheme_title(judged->job.scheme) : "",
+                 adapters[job->adapter]);
+}
+
 /* One judgement. What cannot be judged is left with judged false and a note that says why. */
-static int judge_one(const struct evidence *evidence, const char *name, double parameters,
-                     struct cb_formula *out, struct cb_error *err)
+static int judge_one(const struct evidence *evidence, const char *name,
+                     const struct cb_judged_job *judged, struct cb_formula *out,
+                     struct cb_error *err)
 {
     const struct cb_workload *workload = evidence->workload;
-    struct cb_formula formula = {.parameters = parameters};
+    struct cb_formula formula = {.parameters = judged->job.parameters};
     struct cb_curve_place place;
-    snprintf(formula.workload, sizeof(formula.workload), "%s", name);
-    formula.communications = workload->communications > 0 ? workload->communications : 1;
-    formula.communications_source = workload->communications > 0 ? CB_FROM_GIVEN : CB_FROM_ASSUMED;
+    if (name)
+        snprintf(formula.workload, sizeof(formula.workload), "%s", name);
+    else
+        name_job(judged, &formula);
+    bool has_communications = fill_communications(evidence, judged, &formula);
     formula.threshold = workload->threshold > 0 ? workload->threshold : CB_FORMULA_THRESHOLD;
     bool has_bandwidth = fill_bandwidth(evidence, &formula, &place);
-    bool has_time = fill_time(evidence, &formula);
-    if (has_bandwidth && has_time) {
+    bool has_time = fill_time(evidence, judged, &formula);
+    if (has_communications && has_bandwidth && has_time) {
         int rc = cb_formula_judge(&formula, err);
         if (rc)
             return rc;
@@ -224,6 +305,20 @@ static int judge_one(const struct evidence *evidence, const char *name, double p
 
 typedef CB_VEC(struct cb_formula) formula_list;
 
+/* The nodes and ranks that a job would run on; no nodes where nothing is known of any. */
+static int node_count(const struct cb_result *result)
+{
+    if (result->rank_count < 1)
+        return 0;
+    return result->nodes.count > 0 ? (int)result->nodes.count : 1;
+}
+
+static int ranks_per_node(const struct cb_result *result)
+{
+    int nodes = node_count(result);
+    return nodes > 0 ? (result->rank_count + nodes - 1) / nodes : 0;
+}
+
 /* The standard workloads, and among them the headline. A table of which nothing can be judged is
  * left empty. */
 static int judge_standard(const struct evidence *evidence, struct cb_formula *headline,
@@ -233,7 +328,12 @@ static int judge_standard(const struct evidence *evidence, struct cb_formula *he
     const struct cb_workload_row *rows = cb_workloads(&count);
     for (size_t i = 0; i < count; i++) {
         struct cb_formula formula;
-        int rc = judge_one(evidence, rows[i].name, rows[i].parameters, &formula, err);
+        struct cb_judged_job judged;
+        int rc =
+            cb_judged_job_make(evidence->workload, rows[i].parameters, node_count(evidence->result),
+                               ranks_per_node(evidence->result), &judged, err);
+        if (rc == 0)
+            rc = judge_one(evidence, rows[i].name, &judged, &formula, err);
         if (rc)
             return rc;
         if (&rows[i] == cb_workload_default())
@@ -248,11 +348,27 @@ static int judge_standard(const struct evidence *evidence, struct cb_formula *he
     return 0;
 }
 
+/* The judgement of one stated job. */
+static int judge_stated(const struct evidence *evidence, struct cb_formula *headline,
+                        struct cb_prediction *prediction, struct cb_error *err)
+{
+    struct cb_judged_job judged;
+    const struct cb_result *result = evidence->result;
+    int rc = cb_judged_job_make(evidence->workload, evidence->workload->job.parameters,
+                                node_count(result), ranks_per_node(result), &judged, err);
+    if (rc == 0)
+        rc = judge_one(evidence, NULL, &judged, headline, err);
+    if (rc == 0)
+        rc = cb_judge_training(result, evidence->workload, &judged, headline, prediction, err);
+    return rc;
+}
+
 int cb_judge_result(struct cb_result *result, const struct cb_workload *workload,
                     struct cb_error *err)
 {
     struct evidence evidence = {.result = result, .workload = workload};
     struct cb_formula headline = {0};
+    struct cb_prediction prediction = {0};
     formula_list table = {0};
     cb_check_list checks = {0};
     cb_fit_list fits = {0};
@@ -260,9 +376,8 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     if (rc == 0)
         rc = cb_gemm_rate_find(result, &evidence.gemm, err);
     if (rc == 0)
-        rc = workload->job.parameters > 0
-                 ? judge_one(&evidence, "", workload->job.parameters, &headline, err)
-                 : judge_standard(&evidence, &headline, &table, err);
+        rc = workload->job.parameters > 0 ? judge_stated(&evidence, &headline, &prediction, err)
+                                          : judge_standard(&evidence, &headline, &table, err);
     if (rc == 0)
         rc = cb_checks_build(result, workload, &checks, err);
     if (rc == 0)
@@ -270,6 +385,7 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     if (rc)
         goto out;
     result->formula = headline;
+    result->prediction = prediction;
     cb_vec_fini(&result->workloads);
     result->workloads.items = table.items;
     result->workloads.count = table.count;

@@ -37,6 +37,10 @@ static int check_input(const struct cb_formula *formula, struct cb_error *err)
                            inputs[i].name, inputs[i].value);
     if (formula->threshold >= 1)
         return cb_fail(err, CB_E_USAGE, "threshold must be below 1, not %g", formula->threshold);
+    if (!isfinite(formula->communications_per_step) || formula->communications_per_step < 0)
+        return cb_fail(err, CB_E_USAGE,
+                       "communications per step must be a positive finite number, not %g",
+                       formula->communications_per_step);
     if (!isfinite(formula->tokens_per_step) || formula->tokens_per_step < 0)
         return cb_fail(err, CB_E_USAGE, "tokens must be a positive finite number, not %g",
                        formula->tokens_per_step);
@@ -45,12 +49,17 @@ static int check_input(const struct cb_formula *formula, struct cb_error *err)
     return 0;
 }
 
+static double per_step(const struct cb_formula *formula)
+{
+    return formula->communications_per_step > 0 ? formula->communications_per_step : 1;
+}
+
 /* The time of one step, communication included. */
 static double step_time(const struct cb_formula *formula)
 {
     switch (formula->span) {
     case CB_SPAN_TOTAL:
-        return formula->time_s / formula->communications;
+        return formula->time_s / (formula->communications / per_step(formula));
     case CB_SPAN_COMPUTE:
         return formula->step_communication_s + formula->time_s;
     default:
@@ -72,11 +81,12 @@ int cb_formula_judge(struct cb_formula *formula, struct cb_error *err)
     if (rc)
         return rc;
     struct cb_formula f = *formula;
-    f.bytes_per_step = f.parameters * CB_FORMULA_BYTES_PER_PARAMETER;
-    f.communication_s = f.bytes_per_step * f.communications / f.bandwidth_bytes_per_s;
+    double steps = f.communications / per_step(&f);
+    f.bytes_per_step = f.parameters * CB_FORMULA_BYTES_PER_PARAMETER * per_step(&f);
+    f.communication_s = f.bytes_per_step * steps / f.bandwidth_bytes_per_s;
     f.step_communication_s = f.bytes_per_step / f.bandwidth_bytes_per_s;
     double step_s = step_time(&f);
-    f.total_s = f.span == CB_SPAN_TOTAL ? f.time_s : step_s * f.communications;
+    f.total_s = f.span == CB_SPAN_TOTAL ? f.time_s : step_s * steps;
     f.share = f.step_communication_s / step_s;
     double allowed_s = allowed_communication(&f, step_s);
     f.required_bytes_per_s = f.bytes_per_step / allowed_s;
@@ -84,7 +94,7 @@ int cb_formula_judge(struct cb_formula *formula, struct cb_error *err)
     /* Compute time grows with the tokens, communication does not. */
     if (f.span == CB_SPAN_COMPUTE && f.tokens_per_step > 0)
         f.critical_tokens = f.tokens_per_step * f.step_communication_s / allowed_s;
-    if (!isfinite(f.bytes_per_step * f.communications) || !isfinite(f.communication_s) ||
+    if (!isfinite(f.bytes_per_step * steps) || !isfinite(f.communication_s) ||
         !isfinite(f.total_s) || !isfinite(f.share) || !isfinite(f.required_bytes_per_s) ||
         !isfinite(f.critical_tokens))
         return cb_fail(err, CB_E_USAGE,

@@ -32,6 +32,9 @@ struct cb_formula {
     double parameters;
     double communications; /* synchronisations of the whole model over the training */
     enum cb_provenance communications_source;
+    double communications_per_step; /* of them, in one optimizer step; 0: 1 */
+    enum cb_provenance communications_per_step_source;
+    char communications_note[256]; /* "ZeRO-1: (4 B + 2 B) / 4 B = 1.5"; may be empty */
     double bandwidth_bytes_per_s;
     enum cb_provenance bandwidth_source;
     char bandwidth_note[192]; /* "all_reduce at 64 MiB, world, the largest size measured" */
@@ -43,7 +46,7 @@ struct cb_formula {
     double threshold;
 
     /* outcome */
-    double bytes_per_step;  /* parameters x 4 */
+    double bytes_per_step;  /* parameters x 4 x communications per step */
     double communication_s; /* over the whole training */
     double step_communication_s;
     double total_s;              /* the time that the share is taken of, over the whole training */
@@ -56,10 +59,11 @@ struct cb_formula {
 };
 
 /* Computes the outcome from the input fields of *formula (parameters, communications,
- * bandwidth_bytes_per_s, span, time_s, tokens_per_step, threshold) and sets judged.
+ * communications_per_step, bandwidth_bytes_per_s, span, time_s, tokens_per_step, threshold) and
+ * sets judged. With N communications over the training and n in a step, P x 4 x n / B of each step:
  *   total:   share = P x 4 x N / B / time
- *   step:    share = P x 4 / B / time                (N cancels)
- *   compute: share = c / (c + time), c = P x 4 / B    (N cancels)
+ *   step:    share = P x 4 x n / B / time                  (N cancels)
+ *   compute: share = c / (c + time), c = P x 4 x n / B      (N cancels)
  * Source: the documents' formula (docs/design.md, "The formula"); required bandwidth and critical
  * tokens are its inversions. Pure. Errors: CB_E_USAGE naming the value that is not positive and
  * finite, or whose product overflows; the outcome is then untouched. */

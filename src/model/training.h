@@ -83,7 +83,7 @@ struct cb_link_rule {
     bool rule_wants_fabric;  /* RoCE or InfiniBand */
     bool model_wants_fabric; /* more than the 25 Gb/s that Ethernet carries without RDMA */
     double required_bytes_per_s;
-    char text[256]; /* both answers, and why they differ */
+    char text[320]; /* both answers, and why they differ */
 };
 
 struct cb_training {

@@ -1,5 +1,6 @@
 #include "result/json.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,7 +222,10 @@ static int read_list(struct reader *r, const struct cb_json_place *place, const 
         return cb_json_fail_at(&r->source, place, "%zu entries, at most %zu can be", count,
                                field->capacity);
     int kept = (int)count;
-    memcpy(row + field->count_offset, &kept, sizeof(kept));
+    if (field->count_size_bytes == sizeof(count))
+        memcpy(row + field->count_offset, &count, sizeof(count));
+    else
+        memcpy(row + field->count_offset, &kept, sizeof(kept));
     return read_items(r, place, array, field->shape, row + field->offset, count);
 }
 
@@ -332,11 +336,13 @@ static int read_scalar(const struct reader *r, const struct cb_json_place *place
     }
 }
 
-/* What a field holds when the file says nothing: zero, but for the two rules that say otherwise. */
+/* What a field holds when the file says nothing: zero, but for the rules that say otherwise. */
 static void set_default(const struct cb_json_field *field, bool has_object, char *at)
 {
     if (has_object && field->rules & CB_JSON_TRUE_UNLESS)
         *(bool *)at = true;
+    if (has_object && field->rules & CB_JSON_INFINITE_NULL)
+        *(double *)at = INFINITY;
     if (!(field->rules & CB_JSON_NEGATIVE_NULL))
         return;
     if (field->kind == CB_JSON_INT)
@@ -347,7 +353,8 @@ static void set_default(const struct cb_json_field *field, bool has_object, char
 
 static bool may_be_null(const struct cb_json_field *field)
 {
-    return field->is_absent || field->rules & (CB_JSON_ZERO_NULL | CB_JSON_NEGATIVE_NULL);
+    return field->is_absent ||
+           field->rules & (CB_JSON_ZERO_NULL | CB_JSON_NEGATIVE_NULL | CB_JSON_INFINITE_NULL);
 }
 
 static int read_value(struct reader *r, const struct cb_json_place *place, json_t *value,

@@ -86,6 +86,16 @@ static bool result_is_unjudged(const void *row)
     return !result_is_judged(row);
 }
 
+static bool result_is_not_predicted(const void *row)
+{
+    return !cb_result_is_predicted(row);
+}
+
+static bool result_has_no_price(const void *row)
+{
+    return !(((const struct cb_result *)row)->prediction.price_per_gpu_hour > 0);
+}
+
 static bool formula_has_no_time(const void *row)
 {
     return !(((const struct cb_formula *)row)->time_s > 0);
@@ -162,7 +172,10 @@ static bool formula_knows_compute(const struct cb_formula *formula)
 static double formula_compute_s(const void *row)
 {
     const struct cb_formula *formula = row;
-    return formula_knows_compute(formula) ? formula->time_s * formula->communications : NAN;
+    if (!formula_knows_compute(formula))
+        return NAN;
+    double per_step = formula->communications_per_step;
+    return formula->time_s * formula->communications / (per_step > 0 ? per_step : 1);
 }
 
 static const char *formula_compute_source(const void *row)
@@ -268,6 +281,10 @@ static const struct cb_json_field formula_fields[] = {
     DERIVED("bytes_per_parameter", formula_bytes_per_parameter),
     FIELD(formula, communications, "communications", ALWAYS | ZERO),
     NAMED(formula, communications_source, "communications_source", ZERO, provenance_names),
+    FIELD(formula, communications_per_step, "communications_per_step", ZERO),
+    NAMED(formula, communications_per_step_source, "communications_per_step_source", ZERO,
+          provenance_names),
+    FIELD(formula, communications_note, "communications_note", ZERO),
     FIELD(formula, bandwidth_bytes_per_s, "bandwidth_bytes_per_s", ALWAYS | ZERO),
     NAMED(formula, bandwidth_source, "bandwidth_source", ZERO, provenance_names),
     FIELD(formula, bandwidth_note, "bandwidth_note", ZERO),
@@ -293,6 +310,12 @@ static const struct cb_json_field formula_fields[] = {
 static const struct cb_json_shape formula_shape =
     SHAPE_THAT_MAY_LACK(formula_fields, formula, false, formula_lacks);
 
+static const struct cb_json_field price_fields[] = {
+    FIELD(result, prediction.price_per_gpu_hour, "per_gpu_hour", ZERO),
+    FIELD(result, prediction.currency, "currency", ZERO),
+};
+static const struct cb_json_shape price_shape = SHAPE(price_fields, result, true);
+
 static const struct cb_json_field verdict_fields[] = {
     {.key = "formula",
      .kind = CB_JSON_OBJECT,
@@ -306,6 +329,24 @@ static const struct cb_json_field verdict_fields[] = {
      .shape = &formula_shape,
      .is_absent = result_is_judged},
     ROWS(result, workloads, "workloads", 0, formula_shape),
+    {.key = "training",
+     .kind = CB_JSON_OBJECT,
+     AT(result, prediction.training),
+     .shape = &cb_json_training_shape,
+     .is_absent = result_is_not_predicted},
+    FIELD(result, prediction.note, "training_note", ZERO | OMIT),
+    {.key = "price",
+     .kind = CB_JSON_OBJECT,
+     .rules = CB_JSON_OMIT,
+     .shape = &price_shape,
+     .is_absent = result_has_no_price},
+    {.key = "advice",
+     .kind = CB_JSON_LIST,
+     AT(result, prediction.advice.items),
+     .count_offset = offsetof(struct cb_result, prediction.advice.count),
+     .count_size_bytes = sizeof(size_t),
+     .capacity = CB_ADVICE_COUNT,
+     .shape = &cb_json_advice_shape},
 };
 static const struct cb_json_shape verdict_shape = SHAPE(verdict_fields, result, false);
 
@@ -354,6 +395,7 @@ static const struct cb_json_field node_fields[] = {
      .kind = CB_JSON_LIST,
      AT(topo_host, nics),
      .count_offset = offsetof(struct cb_topo_host, nic_count),
+     .count_size_bytes = sizeof(int),
      .capacity = CB_TOPO_NICS,
      .shape = &nic_shape},
 };

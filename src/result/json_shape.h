@@ -27,11 +27,12 @@ enum cb_json_kind {
 
 /* Rules of a field; they say what a value that is not there looks like. */
 enum {
-    CB_JSON_REQUIRED = 1,      /* the reader refuses an object without the key */
-    CB_JSON_ZERO_NULL = 2,     /* 0 (or empty text) means unknown: null */
-    CB_JSON_NEGATIVE_NULL = 4, /* below 0 means unknown: null, read back as -1 */
-    CB_JSON_OMIT = 8,          /* the writer leaves the key out rather than say null */
-    CB_JSON_TRUE_UNLESS = 16,  /* a flag that an object leaves out is true */
+    CB_JSON_REQUIRED = 1,       /* the reader refuses an object without the key */
+    CB_JSON_ZERO_NULL = 2,      /* 0 (or empty text) means unknown: null */
+    CB_JSON_NEGATIVE_NULL = 4,  /* below 0 means unknown: null, read back as -1 */
+    CB_JSON_OMIT = 8,           /* the writer leaves the key out rather than say null */
+    CB_JSON_TRUE_UNLESS = 16,   /* a flag that an object leaves out is true */
+    CB_JSON_INFINITE_NULL = 32, /* infinite means that nothing suffices: null */
 };
 
 struct cb_json_names {
@@ -48,9 +49,10 @@ struct cb_json_field {
     enum cb_json_kind kind;
     unsigned rules;
     size_t offset;
-    size_t size_bytes;   /* of a text */
-    size_t count_offset; /* of a list's count */
-    size_t capacity;     /* of a list */
+    size_t size_bytes;       /* of a text */
+    size_t count_offset;     /* of a list's count */
+    size_t count_size_bytes; /* of it: an int or a size_t */
+    size_t capacity;         /* of a list */
     const struct cb_json_names *names;
     const struct cb_json_shape *shape;           /* of an object or a row */
     bool (*is_absent)(const void *row);          /* null whatever the field holds; may be NULL */
@@ -81,6 +83,9 @@ extern const struct cb_json_shape cb_json_burn_sample_shape;
 extern const struct cb_json_shape cb_json_fit_shape;
 /* What was taken from another program's output. */
 extern const struct cb_json_shape cb_json_import_shape;
+/* What the model of a training step says, and one piece of advice. */
+extern const struct cb_json_shape cb_json_training_shape;
+extern const struct cb_json_shape cb_json_advice_shape;
 
 /* CB_VEC of any type: every one has this layout. Copied in and out, never aliased. */
 struct cb_json_vec {

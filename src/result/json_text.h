@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* The largest text field, its NUL included. */
+#define CB_JSON_TEXT_MAX 512
+
 /* Copies text of length_bytes (up to the first NUL, if any) into out as valid UTF-8 without control
  * characters, so that neither a JSON parser nor a terminal stumbles: a tab or a line end becomes a
  * space, another control character or an invalid byte '?'; what does not fit is cut before a

@@ -61,8 +61,8 @@ static void close_bracket(struct writer *w, const char *bracket)
  * back into. */
 static void put_string(struct writer *w, const char *text, size_t length_bytes)
 {
-    char clean[CB_TEXT];
-    char quoted[2 * CB_TEXT + 2];
+    char clean[CB_JSON_TEXT_MAX];
+    char quoted[2 * CB_JSON_TEXT_MAX + 2];
     size_t used = 0;
 
     cb_json_clean(text, length_bytes, clean, sizeof(clean));
@@ -210,9 +210,14 @@ static void put_vec(struct writer *w, const struct cb_json_field *field, const c
 
 static void put_list(struct writer *w, const struct cb_json_field *field, const char *row)
 {
-    int count;
-    memcpy(&count, row + field->count_offset, sizeof(count));
-    size_t kept = count < 0 ? 0 : (size_t)count;
+    int count = 0;
+    size_t kept = 0;
+    if (field->count_size_bytes == sizeof(kept))
+        memcpy(&kept, row + field->count_offset, sizeof(kept));
+    else
+        memcpy(&count, row + field->count_offset, sizeof(count));
+    if (count > 0)
+        kept = (size_t)count;
     put_rows(w, field->shape, row + field->offset, kept < field->capacity ? kept : field->capacity);
 }
 

@@ -143,6 +143,11 @@ static bool is_larger(const struct cb_collective_row *a, const struct cb_collect
     return !a->in_place && b->in_place;
 }
 
+bool cb_result_is_predicted(const struct cb_result *result)
+{
+    return result->prediction.training.nodes > 0;
+}
+
 const struct cb_collective_row *cb_result_largest(const struct cb_result *result, enum cb_op op,
                                                   enum cb_scope scope)
 {

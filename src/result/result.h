@@ -12,6 +12,7 @@
 #include "base/provenance.h"
 #include "base/vec.h"
 #include "gpu/gpu.h"
+#include "model/advice.h"
 #include "model/collective.h"
 #include "model/criteria.h"
 #include "model/formula.h"
@@ -216,6 +217,15 @@ struct cb_import {
     CB_VEC(struct cb_import_finding) findings; /* worst first */
 };
 
+/* What the model of a training step says of the stated job. */
+struct cb_prediction {
+    struct cb_training training; /* of no nodes where nothing was predicted; then */
+    char note[CB_TEXT];          /* says why; empty when no job was stated */
+    double price_per_gpu_hour;   /* 0: not known */
+    char currency[8];
+    struct cb_advice_list advice; /* what would change the verdict */
+};
+
 struct cb_result {
     char tool_version[CB_NAME];
     char build[CB_TEXT]; /* compiler and options that matter, for humans */
@@ -250,6 +260,7 @@ struct cb_result {
     CB_VEC(struct cb_fit_row) fits;      /* by op, scope and size */
     struct cb_formula formula;           /* the headline */
     CB_VEC(struct cb_formula) workloads; /* the standard table, when no workload was given */
+    struct cb_prediction prediction;     /* the model's answer beside it */
     CB_VEC(struct cb_import) imports;    /* what the collectives were taken from, or could not be */
     CB_VEC(struct cb_message) warnings;
 };
@@ -266,6 +277,9 @@ int cb_result_add_environment(struct cb_result *result, const char *name, const 
                               const char *set_by);
 int cb_result_warn(struct cb_result *result, const char *code, const char *hint, const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
+
+/* Whether the result holds a prediction. */
+bool cb_result_is_predicted(const struct cb_result *result);
 
 /* The usable row of that op and scope with the largest size (out of place before in place, the same
  * dtype order as the rows), or NULL. Borrowed. */

@@ -14,6 +14,7 @@
 
 #include "result/json.h"
 #include "result/json_shape.h"
+#include "result/json_text.h"
 
 /* ---- a result whose fields all differ ---- */
 
@@ -446,9 +447,9 @@ static void mark_fields(const struct cb_json_shape *shape, size_t base, char *re
         else if (field->kind != CB_JSON_RANKS && field->kind != CB_JSON_GPUS)
             memset(reached + at, 1, field->size_bytes);
         if (field->kind == CB_JSON_LIST)
-            memset(reached + base + field->count_offset, 1, sizeof(int));
+            memset(reached + base + field->count_offset, 1, field->count_size_bytes);
         if (field->kind == CB_JSON_TEXT)
-            assert_in_range(field->size_bytes, 1, CB_TEXT);
+            assert_in_range(field->size_bytes, 1, CB_JSON_TEXT_MAX);
     }
 }
 
