@@ -70,7 +70,7 @@ static int convert_rows(struct cb_run *run, const struct cb_inferred *inferred,
     bool is_checked = false;
     /* The factor grows with the ranks: where they are unknown, two give a lower bound. */
     int ranks = inferred->ranks > 0 ? inferred->ranks : 2;
-    double factor = inferred->has_factor ? cb_factor_of(inferred->factor, ranks) : 0;
+    double factor = inferred->has_factor ? cb_import_factor_of(inferred->factor, ranks) : 0;
     for (size_t i = 0; i < run->rows.count; i++) {
         const struct cb_table_row *from = &run->rows.items[i];
         struct cb_import_row *row = cb_vec_add(&log->rows);

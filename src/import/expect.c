@@ -94,12 +94,12 @@ void cb_expect(const struct cb_import *s, const struct cb_grading *grading,
                        "%s between GeForce cards without P2P: data goes through host memory", rate);
     /* 16 ranks of unknown hosts are two nodes of eight as a rule. */
     if (is_all_reduce && s->ranks > 2 && (s->nodes == 2 || (s->nodes == 0 && s->ranks == 16)))
-        cb_finding_add(
-            findings, CB_FINDING_ABOVE_WIRE, 0,
-            "over two nodes a tree halves what crosses: bus bandwidth %s can be %.3g x "
-            "what a node's NICs carry, here at least %s",
-            rate, cb_factor_of(CB_FACTOR_TWICE_OTHERS, s->ranks),
-            cb_format_bandwidth(wire, best / cb_factor_of(CB_FACTOR_TWICE_OTHERS, s->ranks)));
+        cb_finding_add(findings, CB_FINDING_ABOVE_WIRE, 0,
+                       "over two nodes a tree halves what crosses: bus bandwidth %s can be %.3g x "
+                       "what a node's NICs carry, here at least %s",
+                       rate, cb_import_factor_of(CB_FACTOR_TWICE_OTHERS, s->ranks),
+                       cb_format_bandwidth(
+                           wire, best / cb_import_factor_of(CB_FACTOR_TWICE_OTHERS, s->ranks)));
     if (is_all_reduce && s->nodes < 2 && s->ranks > 4 && s->ranks <= 8 &&
         (best > RING_OF_NVLINK || grading->may_use_multicast))
         cb_finding_add(findings, CB_FINDING_MULTICAST, 0,

@@ -65,7 +65,7 @@ static void collect(const struct cb_run *run, struct features *features)
 /* Whether a test can have printed such rows. */
 static bool is_possible(enum cb_test test, const struct features *f)
 {
-    enum cb_factor factor = cb_test_factor(test);
+    enum cb_import_factor factor = cb_test_factor(test);
     if (f->redop != CB_REDOP_IS_ABSENT && cb_test_reduces(test) != (f->redop == 1))
         return false;
     if (f->root != CB_ROOT_IS_ABSENT && cb_test_has_root(test) != (f->root >= 0))
@@ -121,11 +121,11 @@ static int count_listed(const struct cb_run *run, bool *has_groups)
     return groups > 0 && highest >= groups ? (highest + 1) / (groups + 1) : highest + 1;
 }
 
-static int ranks_by_factor(enum cb_factor factor, double value)
+static int ranks_by_factor(enum cb_import_factor factor, double value)
 {
     double ranks = cb_factor_ranks(factor, value);
     int whole = ranks >= 1.5 && ranks < 1 << 20 ? (int)(ranks + 0.5) : 0;
-    return whole > 1 && fabs(cb_factor_of(factor, whole) - value) < SAME * value ? whole : 0;
+    return whole > 1 && fabs(cb_import_factor_of(factor, whole) - value) < SAME * value ? whole : 0;
 }
 
 static bool agrees(int ranks, const struct cb_inferred *inferred, const struct features *f)
@@ -134,8 +134,8 @@ static bool agrees(int ranks, const struct cb_inferred *inferred, const struct f
         return ranks > 0;
     if (f->ratio > 1 && inferred->factor == CB_FACTOR_OTHERS && f->ratio != ranks)
         return false;
-    return f->factor < 0 ||
-           fabs(cb_factor_of(inferred->factor, ranks) - f->factor) <= SAME * f->factor + 1e-3;
+    return f->factor < 0 || fabs(cb_import_factor_of(inferred->factor, ranks) - f->factor) <=
+                                SAME * f->factor + 1e-3;
 }
 
 static void infer_ranks(struct cb_run *run, const struct features *f, struct cb_inferred *inferred)

@@ -9,7 +9,7 @@ struct test_row {
     const char *plain; /* without anything but letters, as every program spells it somehow */
     const char *other; /* the same of another family; NULL: none */
     enum cb_op op;
-    enum cb_factor factor;
+    enum cb_import_factor factor;
     bool reduces, has_root;
 };
 
@@ -99,12 +99,12 @@ bool cb_test_has_root(enum cb_test test)
     return tests[test].has_root;
 }
 
-enum cb_factor cb_test_factor(enum cb_test test)
+enum cb_import_factor cb_test_factor(enum cb_test test)
 {
     return tests[test].factor;
 }
 
-double cb_factor_of(enum cb_factor factor, int ranks)
+double cb_import_factor_of(enum cb_import_factor factor, int ranks)
 {
     static const enum cb_op ops[] = {
         [CB_FACTOR_TWICE_OTHERS] = CB_OP_ALL_REDUCE,
@@ -114,7 +114,7 @@ double cb_factor_of(enum cb_factor factor, int ranks)
     return cb_op_bus_factor(ops[factor], ranks);
 }
 
-double cb_factor_ranks(enum cb_factor factor, double value)
+double cb_factor_ranks(enum cb_import_factor factor, double value)
 {
     if (factor == CB_FACTOR_TWICE_OTHERS && value < 2)
         return 2 / (2 - value);

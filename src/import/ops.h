@@ -24,7 +24,7 @@ enum cb_test {
 };
 
 /* Bus bandwidth over size / time: 2(n-1)/n, (n-1)/n, 1. */
-enum cb_factor { CB_FACTOR_TWICE_OTHERS, CB_FACTOR_OTHERS, CB_FACTOR_ONE };
+enum cb_import_factor { CB_FACTOR_TWICE_OTHERS, CB_FACTOR_OTHERS, CB_FACTOR_ONE };
 
 /* "all_reduce", ..., "" for CB_TEST_COUNT. */
 const char *cb_test_name(enum cb_test test);
@@ -45,11 +45,11 @@ bool cb_test_is_per_rank(enum cb_test test);
 
 bool cb_test_reduces(enum cb_test test);
 bool cb_test_has_root(enum cb_test test);
-enum cb_factor cb_test_factor(enum cb_test test);
+enum cb_import_factor cb_test_factor(enum cb_test test);
 
 /* The factor with that many ranks, and the ranks with that factor (not rounded; 0 when no number
  * of ranks has it). */
-double cb_factor_of(enum cb_factor factor, int ranks);
-double cb_factor_ranks(enum cb_factor factor, double value);
+double cb_import_factor_of(enum cb_import_factor factor, int ranks);
+double cb_factor_ranks(enum cb_import_factor factor, double value);
 
 #endif

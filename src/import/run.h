@@ -94,7 +94,7 @@ void cb_run_read_trouble(struct cb_run *run, const struct cb_line *line);
 struct cb_inferred {
     enum cb_test test; /* CB_TEST_COUNT: unknown */
     bool has_factor;
-    enum cb_factor factor;
+    enum cb_import_factor factor;
     int ranks, nodes; /* 0: unknown */
     bool is_zero;     /* every bus bandwidth that is printed is 0 */
 };
