@@ -28,6 +28,8 @@ struct cb_offer {
     enum cb_provenance gemm_source; /* reference, or assumed: a share of the peak */
     char gemm_note[160];
     struct cb_offer_path intra, inter;
+    double price_per_gpu_hour; /* 0: not known */
+    char currency[8];
     char doubt[192]; /* what of the offer cannot be as it says; empty: nothing */
 };
 

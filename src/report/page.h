@@ -44,6 +44,7 @@ void cb_page_add_header(struct cb_page *page);
 void cb_page_add_wrong(struct cb_page *page);
 void cb_page_add_verdict(struct cb_page *page);
 void cb_page_add_workloads(struct cb_page *page);
+void cb_page_add_offer(struct cb_page *page);
 void cb_page_add_links(struct cb_page *page);
 void cb_page_add_collectives(struct cb_page *page);
 void cb_page_add_fits(struct cb_page *page);

@@ -457,10 +457,21 @@ static const struct cb_json_field run_fields[] = {
 };
 static const struct cb_json_shape run_shape = SHAPE(run_fields, result, false);
 
+static bool result_has_no_offer(const void *row)
+{
+    return ((const struct cb_result *)row)->offer.nodes == 0;
+}
+
 static const struct cb_json_field result_fields[] = {
     GROUP("tool", ALWAYS, tool_shape),
     GROUP("run", ALWAYS, run_shape),
     GROUP("cluster", ALWAYS, cluster_shape),
+    {.key = "offer",
+     .kind = CB_JSON_OBJECT,
+     .rules = OMIT,
+     AT(result, offer),
+     .shape = &cb_json_offer_shape,
+     .is_absent = result_has_no_offer},
     GROUP("transport", ALWAYS, transport_shape),
     ROWS(result, collectives, "collectives", ALWAYS, collective_shape),
     ROWS(result, pairs, "pairs", 0, pair_shape),

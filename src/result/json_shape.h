@@ -71,7 +71,7 @@ struct cb_json_shape {
 };
 
 /* Everything but "schema" and "version", over struct cb_result. */
-#define CB_JSON_RESULT_FIELDS 14
+#define CB_JSON_RESULT_FIELDS 15
 extern const struct cb_json_shape cb_json_result_shape;
 /* One rank and one GPU, inside their node. */
 extern const struct cb_json_shape cb_json_rank_shape;
@@ -81,6 +81,8 @@ extern const struct cb_json_shape cb_json_burn_shape;
 extern const struct cb_json_shape cb_json_burn_sample_shape;
 /* A regime of a curve. */
 extern const struct cb_json_shape cb_json_fit_shape;
+/* What was judged on paper. */
+extern const struct cb_json_shape cb_json_offer_shape;
 /* What was taken from another program's output. */
 extern const struct cb_json_shape cb_json_import_shape;
 /* What the model of a training step says, and one piece of advice. */

@@ -16,6 +16,7 @@
 #include "model/collective.h"
 #include "model/criteria.h"
 #include "model/formula.h"
+#include "model/offer.h"
 #include "topology/topo.h"
 
 #define CB_NAME 64
@@ -258,6 +259,7 @@ struct cb_result {
     CB_VEC(struct cb_burn_sample) burn_samples; /* by rank, then time */
     CB_VEC(struct cb_check) checks;
     CB_VEC(struct cb_fit_row) fits;      /* by op, scope and size */
+    struct cb_offer offer;               /* what was judged on paper; its nodes 0: nothing */
     struct cb_formula formula;           /* the headline */
     CB_VEC(struct cb_formula) workloads; /* the standard table, when no workload was given */
     struct cb_prediction prediction;     /* the model's answer beside it */
