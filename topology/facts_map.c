@@ -113,10 +113,10 @@ static void add_path(const struct cb_map *map, const int devices[2], const char 
         return;
     cb_map_path(map, devices[0], devices[1], &path);
     const char *name = cb_map_path_name(&path, buffer);
-    /* What was asked of a pair before (peer access) is in its link. */
+    /* What the driver said of a pair (peer access, NVLinks) is in its link. */
     int known = cb_facts_find_link(facts, a, b);
     struct cb_facts_link *link = known < 0 ? cb_facts_add_link(facts, a, b) : &facts->links[known];
-    if (!link)
+    if (!link || link->nvlinks > 0 || (!name && link->path[0]))
         return;
     snprintf(link->path, sizeof(link->path), "%.7s", name ? name : "");
     snprintf(link->kind, sizeof(link->kind), "%.15s",

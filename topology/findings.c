@@ -254,16 +254,27 @@ static void look_at_variant(struct look *look)
     }
 }
 
+/* GPUs on NVSwitches reach each other only where the fabric manager has set the switches up. */
+static bool some_peers_reach(const struct look *look)
+{
+    FOR_EACH_LINK(look, link)
+        if (link->peer_access == CB_PEER_OK)
+            return true;
+    return false;
+}
+
 static void look_at_fabric(struct look *look)
 {
     FOR_EACH_GPU(look, gpu) {
         bool waits = gpu->fabric == CB_FABRIC_NOT_STARTED || gpu->fabric == CB_FABRIC_IN_PROGRESS;
-        bool has_switch = gpu->nvlink_switch > 0 && gpu->fabric < 0;
+        bool has_switch = gpu->nvlink_switch > 0 && gpu->fabric <= CB_FABRIC_NONE;
         if (waits)
             see(look, "GPU%d is not registered with the NVLink fabric (%s)", gpu->index,
                 gpu->fabric == CB_FABRIC_NOT_STARTED ? "not started" : "in progress");
-        else if (has_switch && look->facts->fabric_manager == 0)
-            see(look, "GPU%d hangs on an NVSwitch and nv-fabricmanager does not run", gpu->index);
+        else if (has_switch && look->facts->fabric_manager == 0 && !some_peers_reach(look))
+            see(look,
+                "GPU%d hangs on an NVSwitch, reaches no peer, and nv-fabricmanager does not run",
+                gpu->index);
         else if (gpu->fabric_unhealthy > 0)
             see(look, "the driver calls the NVLink fabric of GPU%d degraded", gpu->index);
     }

@@ -11,6 +11,8 @@
 _Static_assert(sizeof(struct cb_nvml_pci) == 68, "the layout that the driver fills");
 _Static_assert(sizeof(struct cb_nvml_memory) == 40, "the layout that the driver fills");
 _Static_assert(sizeof(struct cb_nvml_process) == 24, "the layout that the driver fills");
+_Static_assert(sizeof(struct cb_nvml_field) == 40, "the layout that the driver fills");
+_Static_assert(sizeof(struct cb_nvml_fabric) == 36, "the layout that the driver fills");
 
 /* The loader first: a module system is the user's stated choice. Then where container runtimes and
  * WSL put the driver's libraries without telling the loader. */

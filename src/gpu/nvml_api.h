@@ -32,8 +32,36 @@ enum cb_nvml_ecc_kind { CB_NVML_ECC_CORRECTED, CB_NVML_ECC_UNCORRECTED };
 enum cb_nvml_ecc_counter { CB_NVML_ECC_VOLATILE, CB_NVML_ECC_AGGREGATE };
 enum { CB_NVML_TEMPERATURE_GPU = 0 };
 
+/* The other end of an NVLink (nvmlIntNvLinkDeviceType_t). */
+enum cb_nvml_link_end {
+    CB_NVML_END_GPU = 0,
+    CB_NVML_END_NPU = 1,
+    CB_NVML_END_SWITCH = 2,
+    CB_NVML_END_UNKNOWN = 255
+};
+
+/* nvmlGpuP2PCapsIndex_t; the answers are enum cb_peer_access (topology/facts.h). */
+enum cb_nvml_p2p { CB_NVML_P2P_READ = 0, CB_NVML_P2P_WRITE = 1, CB_NVML_P2P_NVLINK = 2 };
+
+/* How near two cards are (nvmlGpuTopologyLevel_t). */
+enum cb_nvml_level {
+    CB_NVML_LEVEL_INTERNAL = 0, /* one board */
+    CB_NVML_LEVEL_SINGLE = 10,  /* one PCIe switch */
+    CB_NVML_LEVEL_MULTIPLE = 20,
+    CB_NVML_LEVEL_HOSTBRIDGE = 30,
+    CB_NVML_LEVEL_NODE = 40,
+    CB_NVML_LEVEL_SYSTEM = 50
+};
+
+/* Fields of nvmlDeviceGetFieldValues; of a link the scope is its number. */
+enum cb_nvml_field_id {
+    CB_NVML_FIELD_LINK_MBPS_COMMON = 90, /* of every link, megabytes per second one way */
+    CB_NVML_FIELD_LINK_MBPS = 164        /* of one link */
+};
+
 #define CB_NVML_LINKS 36 /* NVLinks to ask for; a device with fewer answers "invalid argument" */
 #define CB_NVML_MEMORY_V2 ((unsigned)sizeof(struct cb_nvml_memory) | 2u << 24)
+#define CB_NVML_FABRIC_V2 ((unsigned)sizeof(struct cb_nvml_fabric) | 2u << 24)
 
 struct cb_nvml_device; /* opaque: what an nvmlDevice_t points to */
 
@@ -62,6 +90,34 @@ struct cb_nvml_process { /* nvmlProcessInfo_t of the _v3 function */
     unsigned pid;
     unsigned long long used_bytes; /* all ones when the driver does not say */
     unsigned gpu_instance, compute_instance;
+};
+
+struct cb_nvml_field { /* nvmlFieldValue_t */
+    unsigned field, scope;
+    long long timestamp, latency_us;
+    int type;   /* of the value: enum cb_nvml_value_type */
+    int result; /* of this field; the call's own says nothing about it */
+    union {
+        double real;
+        unsigned unsigned_32;
+        unsigned long long unsigned_64;
+    } value;
+};
+
+enum cb_nvml_value_type { /* nvmlValueType_t, as far as used */
+                          CB_NVML_VALUE_REAL = 0,
+                          CB_NVML_VALUE_UNSIGNED_32 = 1,
+                          CB_NVML_VALUE_UNSIGNED_LONG = 2,
+                          CB_NVML_VALUE_UNSIGNED_64 = 3
+};
+
+struct cb_nvml_fabric { /* nvmlGpuFabricInfo_v2_t */
+    unsigned version;   /* CB_NVML_FABRIC_V2 */
+    unsigned char cluster_uuid[16];
+    int status;
+    unsigned clique;
+    unsigned char state; /* enum cb_fabric (topology/facts.h) */
+    unsigned health;     /* groups of bits, see gpu/node.c */
 };
 
 int nvmlInit_v2(void);
@@ -104,6 +160,18 @@ int nvmlDeviceGetCurrPcieLinkWidth(struct cb_nvml_device *device, unsigned *widt
 int nvmlDeviceGetMaxPcieLinkGeneration(struct cb_nvml_device *device, unsigned *generation);
 int nvmlDeviceGetMaxPcieLinkWidth(struct cb_nvml_device *device, unsigned *width);
 int nvmlDeviceGetNvLinkState(struct cb_nvml_device *device, unsigned link, int *is_active);
+int nvmlDeviceGetNvLinkVersion(struct cb_nvml_device *device, unsigned link, unsigned *version);
+int nvmlDeviceGetNvLinkRemoteDeviceType(struct cb_nvml_device *device, unsigned link, int *end);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct cb_nvml_device *device, unsigned link,
+                                        struct cb_nvml_pci *pci);
+int nvmlDeviceGetFieldValues(struct cb_nvml_device *device, int count,
+                             struct cb_nvml_field *fields);
+int nvmlDeviceGetGpuFabricInfoV(struct cb_nvml_device *device, struct cb_nvml_fabric *fabric);
+int nvmlDeviceGetP2PStatus(struct cb_nvml_device *a, struct cb_nvml_device *b, int p2p,
+                           int *status);
+int nvmlDeviceGetTopologyCommonAncestor(struct cb_nvml_device *a, struct cb_nvml_device *b,
+                                        int *level);
+int nvmlDeviceGetGpuMaxPcieLinkGeneration(struct cb_nvml_device *device, unsigned *generation);
 
 /* Every function in use: without a REQUIRED one the library is refused; an OPTIONAL one may be
  * NULL in the table, and what it would tell is then unknown. */
@@ -141,7 +209,15 @@ int nvmlDeviceGetNvLinkState(struct cb_nvml_device *device, unsigned link, int *
     OPTIONAL(nvmlDeviceGetCurrPcieLinkWidth)                                                       \
     OPTIONAL(nvmlDeviceGetMaxPcieLinkGeneration)                                                   \
     OPTIONAL(nvmlDeviceGetMaxPcieLinkWidth)                                                        \
-    OPTIONAL(nvmlDeviceGetNvLinkState)
+    OPTIONAL(nvmlDeviceGetNvLinkState)                                                             \
+    OPTIONAL(nvmlDeviceGetNvLinkVersion)                                                           \
+    OPTIONAL(nvmlDeviceGetNvLinkRemoteDeviceType)                                                  \
+    OPTIONAL(nvmlDeviceGetNvLinkRemotePciInfo_v2)                                                  \
+    OPTIONAL(nvmlDeviceGetFieldValues)                                                             \
+    OPTIONAL(nvmlDeviceGetGpuFabricInfoV)                                                          \
+    OPTIONAL(nvmlDeviceGetP2PStatus)                                                               \
+    OPTIONAL(nvmlDeviceGetTopologyCommonAncestor)                                                  \
+    OPTIONAL(nvmlDeviceGetGpuMaxPcieLinkGeneration)
 
 #define CB_NVML_MEMBER(name) __typeof__(&name) name;
 struct cb_nvml_api {

@@ -421,3 +421,109 @@ int nvmlDeviceGetNvLinkState(struct cb_nvml_device *device, unsigned link, int *
     *is_active = link >= (unsigned)number(device, "nvlink", "down", 0);
     return CB_NVML_SUCCESS;
 }
+
+/* The specification's versions as NVML counts them. */
+int nvmlDeviceGetNvLinkVersion(struct cb_nvml_device *device, unsigned link, unsigned *version)
+{
+    static const unsigned codes[] = {[1] = 1, [2] = 2, [3] = 4, [4] = 6, [5] = 7};
+    int code = check(device);
+    if (code != CB_NVML_SUCCESS)
+        return code;
+    int generation = simgpu_config()->nvlink_version;
+    if (link >= (unsigned)simgpu_config()->nvlink_links || generation < 1 || generation > 5)
+        return CB_NVML_INVALID_ARGUMENT;
+    *version = codes[generation];
+    return CB_NVML_SUCCESS;
+}
+
+/* Without switches, link by link to the others in turn. */
+static int other_end(const struct cb_nvml_device *device, unsigned link)
+{
+    int others = simgpu_config()->devices - 1;
+    int end = others > 0 ? (int)link % others : device->physical;
+    return end + (end >= device->physical);
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(struct cb_nvml_device *device, unsigned link, int *end)
+{
+    int code = check(device);
+    if (code != CB_NVML_SUCCESS)
+        return code;
+    if (link >= (unsigned)simgpu_config()->nvlink_links)
+        return CB_NVML_INVALID_ARGUMENT;
+    *end = simgpu_config()->nvlink_switch ? CB_NVML_END_SWITCH : CB_NVML_END_GPU;
+    return CB_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct cb_nvml_device *device, unsigned link,
+                                        struct cb_nvml_pci *pci)
+{
+    int code = check(device);
+    if (code != CB_NVML_SUCCESS)
+        return code;
+    if (link >= (unsigned)simgpu_config()->nvlink_links || simgpu_config()->nvlink_switch)
+        return CB_NVML_INVALID_ARGUMENT;
+    return nvmlDeviceGetPciInfo_v3(&devices[other_end(device, link)], pci);
+}
+
+int nvmlDeviceGetFieldValues(struct cb_nvml_device *device, int count, struct cb_nvml_field *fields)
+{
+    int code = check(device);
+    if (code != CB_NVML_SUCCESS)
+        return code;
+    for (int i = 0; i < count; i++) {
+        struct cb_nvml_field *field = &fields[i];
+        bool is_speed = field->field == CB_NVML_FIELD_LINK_MBPS &&
+                        field->scope < (unsigned)simgpu_config()->nvlink_links;
+        field->result = is_speed ? CB_NVML_SUCCESS : CB_NVML_NOT_SUPPORTED;
+        field->type = CB_NVML_VALUE_UNSIGNED_32;
+        field->value.unsigned_32 = (unsigned)(simgpu_config()->nvlink_bytes_per_s / 1e6);
+    }
+    return CB_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetGpuFabricInfoV(struct cb_nvml_device *device, struct cb_nvml_fabric *fabric)
+{
+    int code = check(device);
+    if (code != CB_NVML_SUCCESS)
+        return code;
+    if (fabric->version != CB_NVML_FABRIC_V2)
+        return CB_NVML_INVALID_ARGUMENT;
+    fabric->status = CB_NVML_SUCCESS;
+    fabric->state = (unsigned char)number(device, "fabric", "state", simgpu_config()->fabric_state);
+    fabric->health = (unsigned)number(device, "fabric", "health", 0x1aa);
+    return CB_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetP2PStatus(struct cb_nvml_device *a, struct cb_nvml_device *b, int p2p, int *status)
+{
+    (void)p2p;
+    int code = check(a);
+    if (code == CB_NVML_SUCCESS)
+        code = check(b);
+    if (code == CB_NVML_SUCCESS)
+        *status = simgpu_fault("no_peer", a->physical) ? 1 : 0; /* the chipset does not */
+    return code;
+}
+
+int nvmlDeviceGetTopologyCommonAncestor(struct cb_nvml_device *a, struct cb_nvml_device *b,
+                                        int *level)
+{
+    int code = check(a);
+    if (code == CB_NVML_SUCCESS)
+        code = check(b);
+    if (code != CB_NVML_SUCCESS)
+        return code;
+    int each = simgpu_config()->gpus_per_switch, half = (simgpu_config()->devices + 1) / 2;
+    if (each > 1 && a->physical / each == b->physical / each)
+        *level = CB_NVML_LEVEL_MULTIPLE;
+    else
+        *level =
+            a->physical / half == b->physical / half ? CB_NVML_LEVEL_NODE : CB_NVML_LEVEL_SYSTEM;
+    return CB_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetGpuMaxPcieLinkGeneration(struct cb_nvml_device *device, unsigned *generation)
+{
+    return nvmlDeviceGetMaxPcieLinkGeneration(device, generation);
+}

@@ -52,7 +52,10 @@ struct simgpu_config {
 
     char gpu_link[16]; /* "NVLink" or "PCIe" */
     int nvlink_version, nvlink_links;
+    int nvlink_switch;         /* 1: links end at NVSwitches, 0: at the other GPUs, evenly */
     double nvlink_bytes_per_s; /* of one link, one direction */
+    int fabric_state;          /* as NVML counts: 0 none, 3 completed */
+    int gpus_per_switch;       /* below one PCIe switch; neighbours by number */
     int pcie_generation, pcie_width;
     double nvls_bytes_per_s; /* bus bandwidth of all_reduce in the switches; 0: not there */
 

@@ -7,6 +7,7 @@
 #include <cublasLt.h>
 
 #include "cb_test.h"
+#include "gpu/node.h"
 #include "gpu/nvml_api.h"
 #include "simgpu.h"
 #include "small_float.h"
@@ -105,6 +106,37 @@ static void test_bfloat16(void **state)
         cudaFree(m[i]);
 }
 
+/* Two cards to a PCIe switch, four to a socket, all on NVSwitches; without peer access on demand.
+ */
+static void check_topology(void)
+{
+    static struct cb_facts facts;
+    struct cb_nvml_api api;
+    struct cb_error err;
+    setenv("SIMGPU_FAULT", "no_peer:device=0;nvlink:device=5,down=2;fabric:device=6,state=1", 1);
+    assert_ok(cb_nvml_open(NULL, &api, &err), &err);
+    cb_facts_init(&facts);
+    cb_gpu_look_at_node(&api, &facts);
+    unsetenv("SIMGPU_FAULT");
+    assert_int_equal(facts.gpu_count, 8);
+    assert_int_equal(facts.gpus[1].nvlinks, 12);
+    assert_int_equal(facts.gpus[1].nvlink_switch, 12);
+    assert_int_equal(facts.gpus[1].nvlink_version, 30);
+    assert_near(facts.gpus[1].nvlink_bytes_per_s, 25e9, 1e-9);
+    assert_int_equal(facts.gpus[5].nvlinks, 10);
+    assert_int_equal(facts.gpus[5].nvlink_slots, 12);
+    assert_int_equal(facts.gpus[6].fabric, CB_FABRIC_NOT_STARTED);
+    assert_int_equal(facts.gpus[1].pcie.generation_limit, 4);
+    assert_int_equal(facts.link_count, 28);
+    const struct cb_facts_link *pair = &facts.links[cb_facts_find_link(&facts, "GPU0", "GPU5")];
+    assert_string_equal(pair->path, "NV10");
+    assert_string_equal(pair->kind, "NVSwitch");
+    assert_near(pair->bytes_per_s_one_way, 250e9, 1e-9);
+    assert_int_equal(pair->peer_access, CB_PEER_CHIPSET);
+    pair = &facts.links[cb_facts_find_link(&facts, "GPU1", "GPU2")];
+    assert_int_equal(pair->peer_access, CB_PEER_OK);
+}
+
 /* A kernel on the device makes the card one that works; NVML says so at the next look. */
 static void test_nvml(void **state)
 {
@@ -131,6 +163,7 @@ static void test_nvml(void **state)
     assert_int_equal(pci.device_id, 0x20b210de);
     assert_int_equal(nvmlDeviceGetNvLinkState(device, 11, &active), 0);
     assert_int_equal(nvmlDeviceGetNvLinkState(device, 12, &active), CB_NVML_INVALID_ARGUMENT);
+    check_topology();
 
     assert_int_equal(nvmlDeviceGetUtilizationRates(device, &utilization), 0);
     assert_int_equal(utilization.gpu, 0);

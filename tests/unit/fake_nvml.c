@@ -30,7 +30,11 @@ struct fake_card fake_a100(const char *bus_id)
                               .generation_limit = 4,
                               .width_limit = 16,
                               .links = 12,
-                              .links_active = 12};
+                              .links_active = 12,
+                              .link_end = CB_NVML_END_SWITCH,
+                              .link_version = 4,
+                              .link_mbps = 25000,
+                              .level = CB_NVML_LEVEL_SYSTEM};
 }
 
 static struct fake_card *card(struct cb_nvml_device *device)
@@ -236,6 +240,64 @@ static int get_link(struct cb_nvml_device *device, unsigned link, int *is_active
     return card(device)->result;
 }
 
+static int get_link_version(struct cb_nvml_device *device, unsigned link, unsigned *version)
+{
+    (void)link;
+    *version = card(device)->link_version;
+    return card(device)->result;
+}
+
+static int get_link_end(struct cb_nvml_device *device, unsigned link, int *end)
+{
+    (void)link;
+    *end = card(device)->link_end;
+    return card(device)->result;
+}
+
+static int get_link_pci(struct cb_nvml_device *device, unsigned link, struct cb_nvml_pci *pci)
+{
+    if (!card(device)->link_ends[link])
+        return CB_NVML_NOT_SUPPORTED;
+    memset(pci, 0, sizeof(*pci));
+    snprintf(pci->bus_id, sizeof(pci->bus_id), "%s", card(device)->link_ends[link]);
+    return card(device)->result;
+}
+
+/* An old driver: the speed of all links alone, as 64 bits. */
+static int get_fields(struct cb_nvml_device *device, int count, struct cb_nvml_field *fields)
+{
+    for (int i = 0; i < count; i++) {
+        fields[i].result = fields[i].field == CB_NVML_FIELD_LINK_MBPS_COMMON
+                               ? CB_NVML_SUCCESS
+                               : CB_NVML_NOT_SUPPORTED;
+        fields[i].type = CB_NVML_VALUE_UNSIGNED_64;
+        fields[i].value.unsigned_64 = card(device)->link_mbps;
+    }
+    return card(device)->result;
+}
+
+static int get_fabric(struct cb_nvml_device *device, struct cb_nvml_fabric *fabric)
+{
+    if (card(device)->fabric_state < 0 || fabric->version != CB_NVML_FABRIC_V2)
+        return CB_NVML_NOT_SUPPORTED;
+    fabric->state = (unsigned char)card(device)->fabric_state;
+    fabric->health = card(device)->fabric_health;
+    return card(device)->result;
+}
+
+static int get_peer_status(struct cb_nvml_device *a, struct cb_nvml_device *b, int p2p, int *status)
+{
+    /* Reading works everywhere; what is told of is writing. */
+    *status = p2p == CB_NVML_P2P_WRITE ? card(a)->peer_status : 0;
+    return card(b)->result;
+}
+
+static int get_level(struct cb_nvml_device *a, struct cb_nvml_device *b, int *level)
+{
+    *level = card(a)->level;
+    return card(b)->result;
+}
+
 void fake_nvml_fill(struct fake_nvml *nvml, struct cb_nvml_api *api)
 {
     fake = nvml;
@@ -269,6 +331,14 @@ void fake_nvml_fill(struct fake_nvml *nvml, struct cb_nvml_api *api)
         .nvmlDeviceGetMaxPcieLinkGeneration = get_generation_limit,
         .nvmlDeviceGetMaxPcieLinkWidth = get_width_limit,
         .nvmlDeviceGetNvLinkState = get_link,
+        .nvmlDeviceGetNvLinkVersion = get_link_version,
+        .nvmlDeviceGetNvLinkRemoteDeviceType = get_link_end,
+        .nvmlDeviceGetNvLinkRemotePciInfo_v2 = get_link_pci,
+        .nvmlDeviceGetFieldValues = get_fields,
+        .nvmlDeviceGetGpuFabricInfoV = get_fabric,
+        .nvmlDeviceGetP2PStatus = get_peer_status,
+        .nvmlDeviceGetTopologyCommonAncestor = get_level,
+        .nvmlDeviceGetGpuMaxPcieLinkGeneration = get_generation_limit,
         .driver = "580.65.06",
         .cuda_version = 13000,
     };

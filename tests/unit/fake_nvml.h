@@ -24,6 +24,12 @@ struct fake_card {
     unsigned long long ecc_corrected, ecc_uncorrected;
     unsigned mig, generation, width, generation_limit, width_limit;
     unsigned links, links_active;
+    int link_end;                         /* enum cb_nvml_link_end */
+    const char *link_ends[CB_NVML_LINKS]; /* bus ids there; NULL: not told */
+    unsigned link_version, link_mbps;
+    int fabric_state; /* -1: the call is refused */
+    unsigned fabric_health;
+    int peer_status, level;             /* towards any other card */
     int result;                         /* of every call on the card, once it is not success */
     int samples_until_lost;             /* above 0: that many clock readings before it is lost */
     unsigned (*sm_mhz_at)(int reading); /* instead of sm_mhz; counted from 0; may be NULL */

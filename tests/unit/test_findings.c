@@ -164,10 +164,11 @@ static void stop_manager(struct scene *s)
 {
     s->facts.gpus[0].fabric = -1;
     s->facts.fabric_manager = 0;
+    s->facts.links[0].peer_access = CB_PEER_UNSUPPORTED;
 }
 static void hide_manager(struct scene *s)
 {
-    s->facts.gpus[0].fabric = -1;
+    stop_manager(s);
     s->facts.fabric_manager = -1;
 }
 static void have_no_fabric(struct scene *s)
