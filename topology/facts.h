@@ -27,7 +27,7 @@ enum cb_peer_access {
 };
 
 /* State of a GPU's registration with the NVLink fabric (nvmlGpuFabricState_t). */
-enum cb_fabric {
+enum cb_fabric_state {
     CB_FABRIC_NONE = 0, /* not of a kind that has one */
     CB_FABRIC_NOT_STARTED = 1,
     CB_FABRIC_IN_PROGRESS = 2,
@@ -55,7 +55,7 @@ struct cb_facts_gpu {
     int nvlink_switch;         /* of the active ones, how many end at an NVSwitch */
     int nvlink_version;        /* 10 x major + minor of the specification: 40 */
     double nvlink_bytes_per_s; /* of one link, one way */
-    int fabric;                /* cb_fabric */
+    int fabric;                /* cb_fabric_state */
     int fabric_unhealthy; /* 1: the driver calls its fabric degraded, unhealthy or misconfigured */
 };
 

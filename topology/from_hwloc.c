@@ -1,31 +1,8 @@
-#include <hwloc.h>
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "topology/hwloc_load.h"
 #include "topology/internal.h"
-
-#if HWLOC_API_VERSION < 0x00020500
-#error "hwloc 2.5 or newer is needed"
-#endif
-
-static int load(hwloc_topology_t *out, struct cb_error *err)
-{
-    hwloc_topology_t topology = NULL;
-    if (hwloc_topology_init(&topology) != 0)
-        return cb_fail(err, CB_E_MEASURE, "hwloc cannot start");
-    if (hwloc_topology_load(topology) != 0) {
-        hwloc_topology_destroy(topology);
-        return cb_fail(err, CB_E_MEASURE, "hwloc cannot read this host's topology");
-    }
-    *out = topology;
-    return 0;
-}
-
-/* Some virtual machines and old kernels show processing units but no cores. */
-static hwloc_obj_type_t core_type(hwloc_topology_t topology)
-{
-    return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-}
 
 /* Nodes of memory alone have no CPUs, or show those of the node they lie beside (HBM, GPU memory):
  * a node counts when no earlier one has the same CPUs. */
@@ -100,12 +77,12 @@ static void read_model(hwloc_topology_t topology, struct cb_topo_host *host)
 int cb_topo_read_machine(struct cb_topo_host *host, bool *has_whole_memory, struct cb_error *err)
 {
     hwloc_topology_t topology;
-    int rc = load(&topology, err);
+    int rc = cb_hwloc_load(false, &topology, err);
     if (rc)
         return rc;
     int packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
     host->sockets = packages > 0 ? packages : 1;
-    host->cores = hwloc_get_nbobjs_by_type(topology, core_type(topology));
+    host->cores = hwloc_get_nbobjs_by_type(topology, cb_hwloc_core_type(topology));
     host->hardware_threads = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
     host->last_level_cache_bytes = last_level_cache_bytes(topology);
     read_memory(topology, host, has_whole_memory);
@@ -132,7 +109,7 @@ static hwloc_bitmap_t read_mask(hwloc_topology_t topology)
 /* Loads the topology and the mask; on error neither is kept. */
 static int load_with_mask(hwloc_topology_t *topology, hwloc_bitmap_t *mask, struct cb_error *err)
 {
-    int rc = load(topology, err);
+    int rc = cb_hwloc_load(false, topology, err);
     if (rc)
         return rc;
     *mask = read_mask(*topology);
@@ -151,7 +128,7 @@ static int count_cores(hwloc_topology_t topology, hwloc_const_bitmap_t mask)
 {
     int cores = 0;
     hwloc_obj_t core = NULL;
-    while ((core = hwloc_get_next_obj_by_type(topology, core_type(topology), core)))
+    while ((core = hwloc_get_next_obj_by_type(topology, cb_hwloc_core_type(topology), core)))
         cores += hwloc_bitmap_intersects(core->cpuset, mask);
     return cores;
 }
@@ -220,7 +197,7 @@ static int choose_from_mask(hwloc_topology_t topology, hwloc_const_bitmap_t mask
     hwloc_obj_t core = NULL;
     cb_topo_share(sharer, sharers, count_cores(topology, mask), &first, &count);
     while (chosen < capacity &&
-           (core = hwloc_get_next_obj_by_type(topology, core_type(topology), core))) {
+           (core = hwloc_get_next_obj_by_type(topology, cb_hwloc_core_type(topology), core))) {
         if (!hwloc_bitmap_intersects(core->cpuset, mask))
             continue;
         if (index >= first && index < first + count) {
@@ -267,7 +244,7 @@ int cb_topo_share_cpus(int sharer, int sharers, int *cpus, size_t capacity, stru
 int cb_topo_allowed_cpus(void)
 {
     hwloc_topology_t topology;
-    if (load(&topology, NULL) != 0)
+    if (cb_hwloc_load(false, &topology, NULL) != 0)
         return 0;
     int cpus = hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(topology));
     hwloc_topology_destroy(topology);
@@ -278,7 +255,7 @@ int cb_topo_allowed_cpus(void)
 const char *cb_topo_library_version(char *text, size_t size_bytes)
 {
     hwloc_topology_t topology;
-    bool loaded = load(&topology, NULL) == 0;
+    bool loaded = cb_hwloc_load(false, &topology, NULL) == 0;
     const char *version =
         loaded ? hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology), "hwlocVersion") : NULL;
     cb_tree_clean(text, size_bytes, version ? version : HWLOC_VERSION);

@@ -41,6 +41,7 @@ struct cb_topo_host {
     uint64_t memory_bytes;
     uint64_t available_memory_bytes; /* MemAvailable when it was looked at, cgroup limit applied */
     uint64_t last_level_cache_bytes; /* all last-level caches together; 0 when unknown */
+    int map;                         /* 1 + index of its map among those of a result; 0: none */
     int nics_found;                  /* may exceed nic_count */
     int nic_count;
     struct cb_topo_nic nics[CB_TOPO_NICS];

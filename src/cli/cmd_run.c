@@ -16,9 +16,11 @@
 #include "cli/run_options.h"
 #include "judge/judge.h"
 #include "kernels/kernels.h"
+#include "measure/binding.h"
 #include "measure/devices.h"
 #include "measure/environment.h"
 #include "measure/gpu_survey.h"
+#include "measure/map_survey.h"
 #include "measure/runner.h"
 #include "measure/stop.h"
 #include "measure/survey.h"
@@ -320,10 +322,15 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
     if (!rc)
         rc = cb_gpu_survey_run(&run->coordinator, &run->watch, &run->result, err);
     if (!rc)
-        rc = choose_devices(run, err);
+        rc = cb_map_survey_run(&run->coordinator, &run->survey, &run->watch, &run->result, err);
     if (!rc)
-        rc = cb_gpu_survey_bind(&run->coordinator, run->devices.gpus ? run->device.pci_id : NULL,
-                                &run->watch, &run->result, err);
+        rc = choose_devices(run, err);
+    const char *gpu = run->devices.gpus ? run->device.pci_id : NULL;
+    if (!rc)
+        rc = cb_gpu_survey_bind(&run->coordinator, gpu, &run->watch, &run->result, err);
+    if (!rc)
+        rc = cb_binding_run(&run->coordinator, gpu, run->options.binds, &run->survey, &run->result,
+                            err);
     if (rc)
         return rc;
     const struct cb_transport_ops *transport =

@@ -32,6 +32,7 @@ enum {
     KEY_NO_KERNELS,
     KEY_NO_LINKS,
     KEY_SEED,
+    KEY_BIND,
     KEY_OUT,
     KEY_FORMAT,
     KEY_EXIT_ZERO,
@@ -118,6 +119,12 @@ static const struct argp_option argp_options[] = {
      .key = KEY_SEED,
      .arg = "N",
      .doc = "Seed of the data that are checked (default 1)"},
+    {.name = "bind",
+     .key = KEY_BIND,
+     .arg = "HOW",
+     .doc =
+         "auto: put ranks that the launcher left unbound on CPUs near their GPU (else near the "
+         "network interface, else on their share of the cores); none: leave them (default auto)"},
     {.doc = "What comes out:", .group = 3},
     {.name = "out",
      .key = KEY_OUT,
@@ -220,6 +227,14 @@ static error_t parse_placement(struct cb_run_options *options, const char *text)
             return 0;
         }
     return reject(options, "--placement", text, "must be out, in or both");
+}
+
+static error_t parse_bind(struct cb_run_options *options, const char *text)
+{
+    if (strcmp(text, "auto") != 0 && strcmp(text, "none") != 0)
+        return reject(options, "--bind", text, "must be auto or none");
+    options->binds = strcmp(text, "auto") == 0;
+    return 0;
 }
 
 static error_t parse_format(struct cb_run_options *options, const char *text)
@@ -341,6 +356,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return parse_target(o, text);
     case KEY_SEED:
         return parse_integer(o, "--seed", text, 0, LONG_MAX, &o->seed);
+    case KEY_BIND:
+        return parse_bind(o, text);
     case KEY_OUT:
         return parse_text(o, "--out", text, o->out, sizeof(o->out));
     case KEY_NCCL_LIB:
@@ -393,6 +410,7 @@ static void set_defaults(struct cb_run_options *options)
     options->target_relative = 0.02;
     options->hang_limit_s = 120;
     options->seed = 1;
+    options->binds = true;
     snprintf(options->transport, sizeof(options->transport), "auto");
     time_t now = time(NULL);
     struct tm local;
@@ -443,6 +461,8 @@ int cb_run_options_record(const struct cb_run_options *options, struct cb_result
     }
     if (!rc)
         rc = cb_result_add_option(result, "placement", placements[request->placement]);
+    if (!rc)
+        rc = cb_result_add_option(result, "bind", options->binds ? "auto" : "none");
     const struct {
         const char *name;
         uint64_t value;

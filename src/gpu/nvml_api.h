@@ -116,7 +116,7 @@ struct cb_nvml_fabric { /* nvmlGpuFabricInfo_v2_t */
     unsigned char cluster_uuid[16];
     int status;
     unsigned clique;
-    unsigned char state; /* enum cb_fabric (topology/facts.h) */
+    unsigned char state; /* enum cb_fabric_state (topology/facts.h) */
     unsigned health;     /* groups of bits, see gpu/node.c */
 };
 

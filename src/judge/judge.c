@@ -11,6 +11,7 @@
 #include "judge/fits.h"
 #include "judge/job.h"
 #include "judge/machine.h"
+#include "judge/topology.h"
 #include "judge/training.h"
 #include "reference/workloads.h"
 
@@ -363,6 +364,16 @@ static int judge_stated(const struct evidence *evidence, struct cb_formula *head
     return rc;
 }
 
+/* Puts a new list in an old one's place; the new one is empty afterwards. */
+#define REPLACE(old, new)                                                                          \
+    do {                                                                                           \
+        cb_vec_fini(&(old));                                                                       \
+        (old).items = (new).items;                                                                 \
+        (old).count = (new).count;                                                                 \
+        (old).capacity = (new).capacity;                                                           \
+        memset(&(new), 0, sizeof(new));                                                            \
+    } while (0)
+
 int cb_judge_result(struct cb_result *result, const struct cb_workload *workload,
                     struct cb_error *err)
 {
@@ -372,6 +383,10 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     formula_list table = {0};
     cb_check_list checks = {0};
     cb_fit_list fits = {0};
+    cb_node_finding_list findings = {0};
+    cb_crossing_list crossings = {0};
+    const struct cb_offered_network offered = {.nominal_bytes_per_s =
+                                                   workload->nominal_bytes_per_s};
     int rc = collect_curve(&evidence, err);
     if (rc == 0)
         rc = cb_gemm_rate_find(result, &evidence.gemm, err);
@@ -382,26 +397,22 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
         rc = cb_checks_build(result, workload, &checks, err);
     if (rc == 0)
         rc = cb_fits_build(result, &fits, err);
+    if (rc == 0)
+        rc = cb_topology_findings(result, &offered, &findings, err);
+    if (rc == 0)
+        rc = cb_topology_crossings(result, &offered, &crossings, err);
     if (rc)
         goto out;
+    REPLACE(result->findings, findings);
+    REPLACE(result->crossings, crossings);
     result->formula = headline;
     result->prediction = prediction;
-    cb_vec_fini(&result->workloads);
-    result->workloads.items = table.items;
-    result->workloads.count = table.count;
-    result->workloads.capacity = table.capacity;
-    cb_vec_fini(&result->checks);
-    result->checks.items = checks.items;
-    result->checks.count = checks.count;
-    result->checks.capacity = checks.capacity;
-    cb_vec_fini(&result->fits);
-    result->fits.items = fits.items;
-    result->fits.count = fits.count;
-    result->fits.capacity = fits.capacity;
-    table = (formula_list){0};
-    checks = (cb_check_list){0};
-    fits = (cb_fit_list){0};
+    REPLACE(result->workloads, table);
+    REPLACE(result->checks, checks);
+    REPLACE(result->fits, fits);
 out:
+    cb_vec_fini(&findings);
+    cb_vec_fini(&crossings);
     cb_vec_fini(&fits);
     cb_vec_fini(&checks);
     cb_vec_fini(&table);

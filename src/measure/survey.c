@@ -29,7 +29,6 @@ static int find_peer(const struct cb_coordinator *c, char peer[HOST_NAME_BYTES],
     return rc;
 }
 
-/* Processes with one and the same mask share its cores out. Collective over the node. */
 static int choose_cpus(const struct cb_coordinator *c, const struct cb_topo_binding *binding,
                        struct cb_survey *survey, struct cb_error *err)
 {
@@ -55,6 +54,14 @@ static int choose_cpus(const struct cb_coordinator *c, const struct cb_topo_bind
     return CB_OK;
 }
 
+int cb_survey_choose_cpus(const struct cb_coordinator *coordinator,
+                          const struct cb_topo_binding *binding, struct cb_survey *survey,
+                          struct cb_error *err)
+{
+    int rc = choose_cpus(coordinator, binding, survey, err);
+    return cb_group_agree(coordinator->world, rc, err);
+}
+
 static int survey_host(const struct cb_coordinator *c, struct cb_topo_host *host,
                        struct cb_error *err)
 {
@@ -76,6 +83,7 @@ static int share_limits(const struct cb_coordinator *c, const struct cb_topo_hos
     survey->memory_per_rank_bytes =
         host->available_memory_bytes / 2 / (uint64_t)(c->local_size ? c->local_size : 1);
     survey->last_level_cache_bytes = host->last_level_cache_bytes;
+    survey->host = *host;
     double limits[3] = {-(double)survey->memory_per_rank_bytes, -(double)c->local_size,
                         (double)c->local_size};
     int rc = cb_group_max(c->world, limits, 3, err);
@@ -160,8 +168,7 @@ int cb_survey_run(const struct cb_coordinator *coordinator, bool knows_nominal,
     rc = cb_topo_discover_binding(&mine.binding, err);
     rc = cb_group_agree(c->world, rc, err);
     if (!rc)
-        rc = choose_cpus(c, &mine.binding, survey, err);
-    rc = cb_group_agree(c->world, rc, err);
+        rc = cb_survey_choose_cpus(c, &mine.binding, survey, err);
     if (rc)
         return rc;
     mine.threads = (int)survey->cpu_count;

@@ -18,6 +18,7 @@ struct cb_survey {
     uint64_t
         least_memory_per_rank_bytes; /* the smallest of these over the job: the same everywhere */
     uint64_t last_level_cache_bytes; /* of this host */
+    struct cb_topo_host host;        /* this one */
 };
 
 /* Looks at this host and process and gathers all into rank 0's result (nodes and ranks), with
@@ -26,5 +27,11 @@ struct cb_survey {
  * over the coordinator's world; every rank returns the same code. */
 int cb_survey_run(const struct cb_coordinator *coordinator, bool knows_nominal,
                   struct cb_survey *survey, struct cb_result *result, struct cb_error *err);
+
+/* Chooses the CPUs of this rank's compute threads (cpus, cpu_count): processes with one and the
+ * same mask share its cores out. Collective over the world; every rank returns the same code. */
+int cb_survey_choose_cpus(const struct cb_coordinator *coordinator,
+                          const struct cb_topo_binding *binding, struct cb_survey *survey,
+                          struct cb_error *err);
 
 #endif

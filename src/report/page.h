@@ -52,6 +52,8 @@ void cb_page_add_kernels(struct cb_page *page);
 void cb_page_add_gpus(struct cb_page *page);
 void cb_page_add_unmeasured(struct cb_page *page);
 void cb_page_add_cluster(struct cb_page *page);
+void cb_page_add_topology(struct cb_page *page);
+void cb_page_add_findings(struct cb_page *page);
 void cb_page_add_checks(struct cb_page *page);
 void cb_page_add_warnings(struct cb_page *page);
 void cb_page_add_assumed(struct cb_page *page);

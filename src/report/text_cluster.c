@@ -258,14 +258,22 @@ static void add_placement(struct cb_page *page, const struct cb_rank **ranks, in
 static void describe_binding(const struct cb_rank *rank, char *text, size_t size_bytes)
 {
     char threads[48] = "";
-    char cores[48] = "not bound";
+    char cores[96] = "not bound";
+    const char *where = "";
+    if (rank->locality == CB_LOCALITY_AWAY)
+        where = ", AWAY from its ";
+    else if (rank->locality == CB_LOCALITY_NEAR)
+        where = ", near its ";
     if (rank->threads > 0)
         snprintf(threads, sizeof(threads), "%d compute thread%s, ", rank->threads,
                  rank->threads == 1 ? "" : "s");
     if (rank->binding.bound)
-        snprintf(cores, sizeof(cores), "bound to %d core%s", rank->binding.cores,
-                 rank->binding.cores == 1 ? "" : "s");
-    snprintf(text, size_bytes, "%s%s", threads, cores);
+        snprintf(cores, sizeof(cores), "bound to %d core%s%s", rank->binding.cores,
+                 rank->binding.cores == 1 ? "" : "s",
+                 strcmp(rank->bound_by, "commbound") == 0 ? " by commbound" : "");
+    /* The device's kind alone: each rank has its own. */
+    snprintf(text, size_bytes, "%s%s%s%.*s", threads, cores, where,
+             where[0] ? (int)strcspn(rank->device, " ") : 0, rank->device);
 }
 
 /* "2 compute threads, bound to 2 cores", for all ranks or by description. */
@@ -273,7 +281,7 @@ static void add_bindings(struct cb_page *page, int *numbers)
 {
     const struct cb_result *result = page->result;
     struct groups groups = {.failed = false};
-    char text[128];
+    char text[256];
     for (size_t i = 0; i < result->ranks.count; i++) {
         describe_binding(&result->ranks.items[i], text, sizeof(text));
         add_member(&groups, text, i); /* "node" is the rank's place here */

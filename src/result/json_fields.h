@@ -51,6 +51,24 @@
         .key = name, .kind = CB_JSON_ROWS, .rules = (how), AT(object, member),                     \
         .shape = &(row_shape)                                                                      \
     }
+#define ROWS_UNLESS(object, member, name, how, row_shape, condition)                               \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_ROWS, .rules = (how), AT(object, member),                     \
+        .shape = &(row_shape), .is_absent = (condition)                                            \
+    }
+#define INNER(object, member, name, how, inner_shape)                                              \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_OBJECT, .rules = (how), AT(object, member),                   \
+        .shape = &(inner_shape)                                                                    \
+    }
+/* An array inside the struct, with the member that counts it. */
+#define LIST(object, member, count, name, row_shape)                                               \
+    {                                                                                              \
+        .key = name, .kind = CB_JSON_LIST, AT(object, member),                                     \
+        .count_offset = offsetof(struct cb_##object, count),                                       \
+        .capacity = sizeof(MEMBER(object, member)) / sizeof(*MEMBER(object, member)),              \
+        .shape = &(row_shape)                                                                      \
+    }
 #define SETTINGS(object, member, name)                                                             \
     {                                                                                              \
         .key = name, .kind = CB_JSON_SETTINGS, AT(object, member)                                  \

@@ -312,6 +312,42 @@ static int read_gpus(struct reader *r, const struct cb_json_place *place, const 
     return 0;
 }
 
+/* The node of that name that has no map yet, looked for from *from on, where the writer's order has
+ * it; NULL when there is none. */
+static struct cb_topo_host *find_node(struct cb_result *result, const char *name, size_t *from)
+{
+    size_t count = result->nodes.count;
+    for (size_t i = 0; i < count; i++) {
+        struct cb_topo_host *node = &result->nodes.items[(*from + i) % count];
+        if (node->map == 0 && strcmp(node->name, name) == 0) {
+            *from = (*from + i + 1) % count;
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static int read_hosts(struct reader *r, const struct cb_json_place *place, const json_t *array,
+                      const struct cb_facts *map)
+{
+    char name[sizeof(((struct cb_topo_host *)0)->name)];
+    size_t from = 0;
+    if (!json_is_array(array))
+        return fail_type(r, place, "an array", array);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        struct cb_json_place item = {.parent = place, .index = i};
+        int rc = get_text(r, &item, json_array_get(array, i), name, sizeof(name));
+        if (rc)
+            return rc;
+        struct cb_topo_host *node = find_node(r->result, name, &from);
+        if (!node)
+            return cb_json_fail_at(&r->source, &item,
+                                   "no host of that name in cluster.nodes without a map");
+        node->map = 1 + (int)(map - r->result->maps.items);
+    }
+    return 0;
+}
+
 static int read_scalar(const struct reader *r, const struct cb_json_place *place,
                        const json_t *value, const struct cb_json_field *field, char *at)
 {
@@ -374,6 +410,8 @@ static int read_value(struct reader *r, const struct cb_json_place *place, json_
         return read_ranks(r, place, value, (const void *)row);
     case CB_JSON_GPUS:
         return read_gpus(r, place, value, (const void *)row);
+    case CB_JSON_HOSTS:
+        return read_hosts(r, place, value, (const void *)row);
     default:
         return read_scalar(r, place, value, field, at);
     }

@@ -15,6 +15,7 @@ NAMES(status, "status", CB_STATUS_COUNT);
 NAMES(check_status, "status", CB_CHECK_STATUS_COUNT);
 NAMES(provenance, "source", CB_PROVENANCE_COUNT);
 NAMES(span, "span", CB_SPAN_COUNT);
+NAMES(locality, "locality", CB_LOCALITY_COUNT);
 
 /* ---- when a field says nothing ---- */
 
@@ -378,10 +379,17 @@ static const struct cb_json_field cpu_fields[] = {
 static const struct cb_json_shape cpu_shape = SHAPE(cpu_fields, topo_host, true);
 
 static const struct cb_json_field rank_fields[] = {
-    FIELD(rank, rank, "rank", ALWAYS),           FIELD(rank, local_rank, "local_rank", 0),
-    FIELD(rank, threads, "threads", ZERO),       FIELD(rank, binding.cpus, "cpus", ZERO),
-    FIELD(rank, binding.cores, "cores", ZERO),   FIELD(rank, binding.bound, "bound", 0),
-    FIELD(rank, binding.numa, "numa", NEGATIVE), FIELD(rank, binding.cpuset, "cpuset", ZERO),
+    FIELD(rank, rank, "rank", ALWAYS),
+    FIELD(rank, local_rank, "local_rank", 0),
+    FIELD(rank, threads, "threads", ZERO),
+    FIELD(rank, binding.cpus, "cpus", ZERO),
+    FIELD(rank, binding.cores, "cores", ZERO),
+    FIELD(rank, binding.bound, "bound", 0),
+    FIELD(rank, binding.numa, "numa", NEGATIVE),
+    FIELD(rank, binding.cpuset, "cpuset", ZERO),
+    FIELD(rank, bound_by, "bound_by", ZERO | OMIT),
+    FIELD(rank, device, "device", ZERO | OMIT),
+    NAMED(rank, locality, "locality", ZERO | OMIT, locality_names),
 };
 const struct cb_json_shape cb_json_rank_shape = SHAPE(rank_fields, rank, true);
 
@@ -401,9 +409,17 @@ static const struct cb_json_field node_fields[] = {
 };
 static const struct cb_json_shape node_shape = SHAPE(node_fields, topo_host, false);
 
+static bool maps_are_unknown(const void *row)
+{
+    return ((const struct cb_result *)row)->maps.count == 0;
+}
+
 static const struct cb_json_field cluster_fields[] = {
     ROWS(result, nodes, "nodes", ALWAYS, node_shape),
     FIELD(result, gpu_reason, "gpus_unknown", ZERO | OMIT),
+    /* After the nodes, which the hosts of a map are looked up in. */
+    ROWS_UNLESS(result, maps, "maps", OMIT, cb_json_map_shape, maps_are_unknown),
+    ROWS_UNLESS(result, findings, "findings", OMIT, cb_json_node_finding_shape, maps_are_unknown),
 };
 static const struct cb_json_shape cluster_shape = SHAPE(cluster_fields, result, false);
 
@@ -420,17 +436,18 @@ static bool use_is_unknown(const void *row)
     return ((const struct cb_result *)row)->transport_used.count == 0;
 }
 
+static bool nothing_crossed(const void *row)
+{
+    return ((const struct cb_result *)row)->crossings.count == 0;
+}
+
 static const struct cb_json_field transport_fields[] = {
     FIELD(result, transport, "name", ZERO),
     FIELD(result, transport_library, "library", ZERO),
     FIELD(result, transport_version, "version", ZERO),
     FIELD(result, transport_path, "path", ZERO),
-    {.key = "used",
-     .kind = CB_JSON_ROWS,
-     .rules = OMIT,
-     AT(result, transport_used),
-     .shape = &use_shape,
-     .is_absent = use_is_unknown},
+    ROWS_UNLESS(result, transport_used, "used", OMIT, use_shape, use_is_unknown),
+    ROWS_UNLESS(result, crossings, "crossings", OMIT, cb_json_crossing_shape, nothing_crossed),
     FIELD(result, simulated, "simulated", 0),
 };
 static const struct cb_json_shape transport_shape = SHAPE(transport_fields, result, false);

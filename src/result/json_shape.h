@@ -21,6 +21,7 @@ enum cb_json_kind {
     CB_JSON_SETTINGS, /* CB_VEC(struct cb_setting) as an object, name to value */
     CB_JSON_RANKS,    /* the ranks of one node, which a result keeps in one list of all */
     CB_JSON_GPUS,     /* the same for its GPUs */
+    CB_JSON_HOSTS,    /* the names of the nodes of one map, each of which knows its map */
     CB_JSON_DERIVED,  /* a number computed for people; never read back */
     CB_JSON_DERIVED_TEXT,
 };
@@ -76,6 +77,10 @@ extern const struct cb_json_shape cb_json_result_shape;
 /* One rank and one GPU, inside their node. */
 extern const struct cb_json_shape cb_json_rank_shape;
 extern const struct cb_json_shape cb_json_gpu_shape;
+/* A map with its hosts, what is wrong with it, and what was reached over its links. */
+extern const struct cb_json_shape cb_json_map_shape;
+extern const struct cb_json_shape cb_json_node_finding_shape;
+extern const struct cb_json_shape cb_json_crossing_shape;
 /* A burn and a point of its series. */
 extern const struct cb_json_shape cb_json_burn_shape;
 extern const struct cb_json_shape cb_json_burn_sample_shape;

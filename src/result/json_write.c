@@ -198,6 +198,20 @@ static void put_gpus(struct writer *w, const struct cb_topo_host *node)
     close_bracket(w, "]");
 }
 
+static void put_hosts(struct writer *w, const struct cb_facts *map)
+{
+    int number = 1 + (int)(map - w->result->maps.items);
+    open_bracket(w, "[", true);
+    for (size_t i = 0; i < w->result->nodes.count; i++) {
+        const struct cb_topo_host *node = &w->result->nodes.items[i];
+        if (node->map != number)
+            continue;
+        separate(w);
+        put_string(w, node->name, sizeof(node->name) - 1);
+    }
+    close_bracket(w, "]");
+}
+
 static void put_vec(struct writer *w, const struct cb_json_field *field, const char *at)
 {
     struct cb_json_vec vec;
@@ -307,6 +321,9 @@ static void put_value(struct writer *w, const struct cb_json_field *field, const
         break;
     case CB_JSON_GPUS:
         put_gpus(w, row);
+        break;
+    case CB_JSON_HOSTS:
+        put_hosts(w, row);
         break;
     case CB_JSON_DERIVED:
         put_real(w, field->derive(row));

@@ -22,6 +22,22 @@ int cb_status_parse(const char *name)
     return cb_names_find(statuses, CB_STATUS_COUNT, name);
 }
 
+static const char *const localities[] = {
+    [CB_LOCALITY_UNKNOWN] = "unknown",
+    [CB_LOCALITY_NEAR] = "near",
+    [CB_LOCALITY_AWAY] = "away",
+};
+
+const char *cb_locality_name(enum cb_locality locality)
+{
+    return localities[locality];
+}
+
+int cb_locality_parse(const char *name)
+{
+    return cb_names_find(localities, CB_LOCALITY_COUNT, name);
+}
+
 bool cb_status_is_usable(enum cb_status status)
 {
     return status == CB_STATUS_OK || status == CB_STATUS_NOISY;
@@ -62,6 +78,9 @@ void cb_result_fini(struct cb_result *result)
     cb_vec_fini(&result->environment);
     cb_vec_fini(&result->nodes);
     cb_vec_fini(&result->ranks);
+    cb_vec_fini(&result->maps);
+    cb_vec_fini(&result->findings);
+    cb_vec_fini(&result->crossings);
     cb_vec_fini(&result->collectives);
     cb_vec_fini(&result->pairs);
     cb_vec_fini(&result->kernels);

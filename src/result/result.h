@@ -17,6 +17,8 @@
 #include "model/criteria.h"
 #include "model/formula.h"
 #include "model/offer.h"
+#include "topology/facts.h"
+#include "topology/findings.h"
 #include "topology/topo.h"
 
 #define CB_NAME 64
@@ -52,12 +54,26 @@ struct cb_setting {
     char set_by[16]; /* "user", or "commbound" where the program chose it */
 };
 
+/* Where a rank's CPUs are, seen from the device it works with. */
+enum cb_locality {
+    CB_LOCALITY_UNKNOWN,
+    CB_LOCALITY_NEAR, /* some of its CPUs are among the device's */
+    CB_LOCALITY_AWAY, /* none is */
+    CB_LOCALITY_COUNT
+};
+
+const char *cb_locality_name(enum cb_locality locality);
+int cb_locality_parse(const char *name); /* -1 for an unknown name */
+
 struct cb_rank {
     int rank;
     int node; /* index into nodes */
     int local_rank;
     int threads; /* compute threads it uses for kernels */
     struct cb_topo_binding binding;
+    char bound_by[16]; /* "launcher" or "commbound"; empty: nobody, or not known */
+    char device[32];   /* what it is judged by: "GPU 0000:07:00.0", "NIC mlx5_0:1"; may be empty */
+    enum cb_locality locality;
 };
 
 struct cb_collective_row {
@@ -169,6 +185,23 @@ struct cb_fit_row {
     bool accepted; /* good for sizes that were not measured (model/fit.h) */
 };
 
+/* What a scope's traffic reached beside what the link that it crossed is sold as. */
+struct cb_crossing {
+    enum cb_scope scope;
+    enum cb_op op;
+    uint64_t size_bytes;
+    double measured_bytes_per_s; /* bus bandwidth */
+    double nominal_bytes_per_s;  /* of the link, one way; 0 unknown */
+    char link[CB_NAME];          /* "RoCE mlx5_0:1", "NVSwitch, 12 NVLinks"; empty: unknown */
+    char note[CB_TEXT];          /* where the nominal figure is from, or why there is none */
+};
+
+/* Something wrong with the nodes of one map. */
+struct cb_node_finding {
+    int map; /* index into maps; -1: of no node in particular */
+    struct cb_finding finding;
+};
+
 struct cb_message { /* a warning: what is odd, and what to do about it */
     char code[CB_NAME];
     char text[CB_TEXT];
@@ -244,6 +277,9 @@ struct cb_result {
     CB_VEC(struct cb_gpu) gpus; /* by node */
     char gpu_reason[CB_TEXT];   /* why gpus is empty, or lacks a node's; empty when it is not known
                                    that there should be any */
+    CB_VEC(struct cb_facts) maps;            /* one for all nodes that are alike */
+    CB_VEC(struct cb_node_finding) findings; /* by map, worst first */
+    CB_VEC(struct cb_crossing) crossings;
 
     char transport[CB_NAME];
     char transport_library[CB_TEXT];

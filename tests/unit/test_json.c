@@ -90,6 +90,9 @@ static void fill_rank(struct cb_rank *rank, int *seed)
     rank->binding.bound = next_int(seed) % 2;
     rank->binding.numa = next_int(seed);
     FILL_TEXT(rank->binding.cpuset);
+    FILL_TEXT(rank->bound_by);
+    FILL_TEXT(rank->device);
+    rank->locality = CB_LOCALITY_AWAY;
 }
 
 static void fill_collective(struct cb_collective_row *row, int *seed)
@@ -248,6 +251,35 @@ static void fill_burn(struct cb_burn_row *burn, int *seed)
     burn->status = CB_STATUS_NOISY;
 }
 
+/* Two devices of each kind, and what joins them. */
+static void fill_map(struct cb_facts *map, int *seed)
+{
+    fill_by_shape(&cb_json_map_shape, (char *)map, seed);
+    const struct cb_json_shape *shape = cb_json_map_shape.fields[1].shape;
+    for (size_t i = 0; i < shape->field_count; i++) {
+        const struct cb_json_field *field = &shape->fields[i];
+        if (field->kind != CB_JSON_LIST)
+            continue;
+        *(int *)((char *)map + field->count_offset) = 2;
+        for (size_t row = 0; row < 2; row++)
+            fill_by_shape(field->shape,
+                          (char *)map + field->offset + row * field->shape->size_bytes, seed);
+    }
+}
+
+static void fill_node_finding(struct cb_node_finding *finding, int *seed)
+{
+    fill_by_shape(&cb_json_node_finding_shape, (char *)finding, seed);
+    finding->finding.severity = CB_SEVERITY_WARNING;
+}
+
+static void fill_crossing(struct cb_crossing *crossing, int *seed)
+{
+    fill_by_shape(&cb_json_crossing_shape, (char *)crossing, seed);
+    crossing->scope = CB_SCOPE_INTER_NODE;
+    crossing->op = CB_OP_ALL_GATHER;
+}
+
 static void fill_burn_sample(struct cb_burn_sample *sample, int *seed)
 {
     fill_by_shape(&cb_json_burn_sample_shape, (char *)sample, seed);
@@ -310,6 +342,11 @@ static void fill_result(struct cb_result *result, int *seed)
         result->ranks.items[i].rank = i;
         result->ranks.items[i].node = (i + 1) % 2;
     }
+    FILL_ROWS(&result->maps, 2, fill_map);
+    for (int i = 0; i < 2; i++)
+        result->nodes.items[i].map = 2 - i;
+    FILL_ROWS(&result->findings, 2, fill_node_finding);
+    FILL_ROWS(&result->crossings, 2, fill_crossing);
     FILL_ROWS(&result->gpus, 3, fill_gpu);
     for (int i = 0; i < 3; i++)
         result->gpus.items[i].node = i / 2;
@@ -399,6 +436,9 @@ static void test_every_field_survives(void **state)
     assert_string_equal(read.gpu_reason, result.gpu_reason);
     assert_int_equal(read.simulated, result.simulated);
     assert_rows_equal(read, result, gpus);
+    assert_rows_equal(read, result, maps);
+    assert_rows_equal(read, result, findings);
+    assert_rows_equal(read, result, crossings);
     assert_rows_equal(read, result, burns);
     assert_rows_equal(read, result, burn_samples);
     assert_rows_equal(read, result, options);
@@ -444,7 +484,8 @@ static void mark_fields(const struct cb_json_shape *shape, size_t base, char *re
         size_t at = base + field->offset;
         if (field->kind == CB_JSON_OBJECT)
             mark_fields(field->shape, at, reached);
-        else if (field->kind != CB_JSON_RANKS && field->kind != CB_JSON_GPUS)
+        else if (field->kind != CB_JSON_RANKS && field->kind != CB_JSON_GPUS &&
+                 field->kind != CB_JSON_HOSTS)
             memset(reached + at, 1, field->size_bytes);
         if (field->kind == CB_JSON_LIST)
             memset(reached + base + field->count_offset, 1, field->count_size_bytes);
@@ -476,8 +517,10 @@ static void assert_rows_reached(const struct cb_json_shape *shape)
 {
     for (size_t i = 0; i < shape->field_count; i++) {
         const struct cb_json_field *field = &shape->fields[i];
+        bool is_node = strcmp(field->key, "nodes") == 0; /* its map says that it is the node's */
         if (field->kind == CB_JSON_ROWS || field->kind == CB_JSON_LIST)
-            assert_all_reached(field->shape, 0, 0);
+            assert_all_reached(field->shape, is_node ? offsetof(struct cb_topo_host, map) : 0,
+                               is_node ? sizeof(int) : 0);
         if (field->shape)
             assert_rows_reached(field->shape);
     }
