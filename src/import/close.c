@@ -150,7 +150,7 @@ static void check_complete(struct cb_run *run, const struct cb_import_log *log)
 static bool has_cause(const struct cb_run *run)
 {
     for (int i = CB_FINDING_DUPLICATE_GPU; i <= CB_FINDING_ABORTED; i++)
-        if (cb_finding_is_there(&run->findings, (enum cb_finding)i))
+        if (cb_finding_is_there(&run->findings, (enum cb_log_finding)i))
             return true;
     return false;
 }

@@ -86,12 +86,12 @@ static const struct cb_finding_kind kinds[] = {
 /* clang-format on */
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CB_FINDING_COUNT, "one row per finding");
 
-const struct cb_finding_kind *cb_finding_kind(enum cb_finding finding)
+const struct cb_finding_kind *cb_finding_kind(enum cb_log_finding finding)
 {
     return &kinds[finding];
 }
 
-void cb_finding_add(struct cb_findings *findings, enum cb_finding finding, int line,
+void cb_finding_add(struct cb_findings *findings, enum cb_log_finding finding, int line,
                     const char *format, ...)
 {
     struct cb_import_finding *item = &findings->items[finding];
@@ -107,7 +107,8 @@ void cb_finding_add(struct cb_findings *findings, enum cb_finding finding, int l
         snprintf(item->hint, sizeof(item->hint), "%s", kinds[finding].hint);
 }
 
-void cb_finding_hint(struct cb_findings *findings, enum cb_finding finding, const char *format, ...)
+void cb_finding_hint(struct cb_findings *findings, enum cb_log_finding finding, const char *format,
+                     ...)
 {
     struct cb_import_finding *item = &findings->items[finding];
     va_list arguments;
@@ -117,7 +118,7 @@ void cb_finding_hint(struct cb_findings *findings, enum cb_finding finding, cons
     findings->has_hint[finding] = true;
 }
 
-bool cb_finding_is_there(const struct cb_findings *findings, enum cb_finding finding)
+bool cb_finding_is_there(const struct cb_findings *findings, enum cb_log_finding finding)
 {
     return findings->times[finding] > 0;
 }

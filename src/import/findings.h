@@ -7,7 +7,7 @@
 #include "import/import.h"
 
 /* Worst first: the order in which they are shown. */
-enum cb_finding {
+enum cb_log_finding {
     CB_FINDING_RAN_ALONE,
     CB_FINDING_ONE_RANK,
     CB_FINDING_WRONG_RESULTS,
@@ -91,7 +91,7 @@ struct cb_finding_kind {
     const char *hint; /* unless one is given */
 };
 
-const struct cb_finding_kind *cb_finding_kind(enum cb_finding finding);
+const struct cb_finding_kind *cb_finding_kind(enum cb_log_finding finding);
 
 /* Findings while a run is read: one of a kind, the first that was seen. */
 struct cb_findings {
@@ -101,14 +101,14 @@ struct cb_findings {
 };
 
 /* Notes a finding with printf text, unless there is one of its kind. */
-void cb_finding_add(struct cb_findings *findings, enum cb_finding finding, int line,
+void cb_finding_add(struct cb_findings *findings, enum cb_log_finding finding, int line,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Replaces the hint of a finding's kind. */
-void cb_finding_hint(struct cb_findings *findings, enum cb_finding finding, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void cb_finding_hint(struct cb_findings *findings, enum cb_log_finding finding, const char *format,
+                     ...) __attribute__((format(printf, 3, 4)));
 
-bool cb_finding_is_there(const struct cb_findings *findings, enum cb_finding finding);
+bool cb_finding_is_there(const struct cb_findings *findings, enum cb_log_finding finding);
 
 /* The state that the findings leave, and the findings themselves, into the summary of a run with
  * that many rows. Errors: CB_E_MEMORY. */

@@ -8,7 +8,7 @@
 
 struct trouble {
     const char *pattern;
-    enum cb_finding finding;
+    enum cb_log_finding finding;
     const char *text; /* what it means; NULL: the line itself */
 };
 

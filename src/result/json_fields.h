@@ -61,11 +61,12 @@
         .key = name, .kind = CB_JSON_OBJECT, .rules = (how), AT(object, member),                   \
         .shape = &(inner_shape)                                                                    \
     }
-/* An array inside the struct, with the member that counts it. */
+/* An array inside the struct, with the member that counts it: int or size_t. */
 #define LIST(object, member, count, name, row_shape)                                               \
     {                                                                                              \
         .key = name, .kind = CB_JSON_LIST, AT(object, member),                                     \
         .count_offset = offsetof(struct cb_##object, count),                                       \
+        .count_size_bytes = sizeof(MEMBER(object, count)),                                         \
         .capacity = sizeof(MEMBER(object, member)) / sizeof(*MEMBER(object, member)),              \
         .shape = &(row_shape)                                                                      \
     }

@@ -126,18 +126,10 @@ static const struct cb_json_shape pace_shape = {
     .one_line = true,
 };
 
-/* An object of its own inside the struct, and an array of rows with its size_t count. */
+/* An object of its own inside the struct. */
 #define PART(object, member, name, part_shape)                                                     \
     {                                                                                              \
         .key = name, .kind = CB_JSON_OBJECT, AT(object, member), .shape = &(part_shape)            \
-    }
-#define LIST(object, member, count, name, row_shape)                                               \
-    {                                                                                              \
-        .key = name, .kind = CB_JSON_LIST, AT(object, member),                                     \
-        .count_offset = offsetof(struct cb_##object, count),                                       \
-        .count_size_bytes = sizeof(MEMBER(object, count)),                                         \
-        .capacity = sizeof(MEMBER(object, member)) / sizeof(MEMBER(object, member)[0]),            \
-        .shape = &(row_shape)                                                                      \
     }
 
 static const struct cb_json_field traffic_fields[] = {
