@@ -331,7 +331,7 @@ static void complete_shape(struct cb_job *job, struct cb_assumptions *assumed)
     if (job->vocabulary == 0) {
         job->vocabulary = ASSUMED_VOCABULARY;
         cb_assume(assumed, "vocabulary", job->vocabulary, CB_FROM_ASSUMED,
-                  "a vocabulary of %g (memory of the logits only)", job->vocabulary);
+                  "a vocabulary of %g (for the memory only)", job->vocabulary);
     }
 }
 

@@ -94,7 +94,9 @@ struct cb_job {
     enum cb_context_kind context_kind;
     double bucket_bytes; /* of gradients reduced at a time; 0: the framework's */
     double overlap; /* share of the hideable time that is hidden, within [0, 1); see has_overlap */
-    bool has_overlap; /* false: the scheme's default */
+    bool has_overlap;    /* false: the scheme's default */
+    bool overlap_tensor; /* tensor traffic may run beside computing too (Transformer Engine's
+                          * userbuffers, async tensor parallelism, Domino); it cannot otherwise */
 
     /* the whole training; either, or neither */
     double total_tokens; /* all ranks together */

@@ -40,14 +40,32 @@ static struct shards shards_of(const struct cb_job *job, int gpus_per_node)
     }
 }
 
-/* Parameters of one rank before data-parallel sharding: an expert degree spreads the experts. */
+static double embedding_parameters(const struct cb_job *job)
+{
+    return fmin(job->vocabulary * job->hidden, job->parameters);
+}
+
+/* Parameters of one rank before data-parallel sharding: an expert degree spreads the experts, and
+ * of the pipeline's stages the first has the embeddings as well. */
 static double rank_parameters(const struct cb_job *job)
 {
     double experts = 0;
     if (job->expert > 1 && job->experts > job->experts_per_token)
         experts = fmin(job->parameters, (job->parameters - job->active_parameters) * job->experts /
                                             (job->experts - job->experts_per_token));
-    return (job->parameters - experts + experts / job->expert) / (job->tensor * job->pipeline);
+    double spread = job->parameters - experts + experts / job->expert;
+    double embeddings = fmin(embedding_parameters(job), spread);
+    return ((spread - embeddings) / job->pipeline + embeddings) / job->tensor;
+}
+
+/* Bytes of the frozen weights of one rank: in 4 bits all but the embeddings, going in and coming
+ * out. */
+static double frozen_bytes(const struct cb_job *job, double frozen)
+{
+    if (job->adapter != CB_ADAPTER_QLORA)
+        return frozen * job->parameter_bytes;
+    double whole = fmin(2 * embedding_parameters(job) / job->tensor, frozen);
+    return (frozen - whole) * QLORA_WEIGHT_BYTES + whole * job->parameter_bytes;
 }
 
 /* Activations of the fullest stage, the first: it keeps a micro-batch for each stage behind it. */
@@ -82,9 +100,7 @@ void cb_memory_of(const struct cb_job *job, int gpus_per_node, double gpu_bytes,
     double trained_share = job->trainable_parameters / job->parameters;
     double parameters = rank_parameters(job);
     double trained = parameters * trained_share;
-    double frozen_bytes =
-        job->adapter == CB_ADAPTER_QLORA ? QLORA_WEIGHT_BYTES : job->parameter_bytes;
-    double weights_bytes = (parameters - trained) * frozen_bytes + trained * job->parameter_bytes;
+    double weights_bytes = frozen_bytes(job, parameters - trained) + trained * job->parameter_bytes;
     out.weights_bytes = weights_bytes / shards.weights;
     out.gradients_bytes = trained * job->gradient_bytes / shards.gradients;
     out.optimizer_bytes = trained * job->optimizer_bytes / shards.optimizer;

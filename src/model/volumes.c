@@ -136,7 +136,7 @@ static double scheme_bytes(const struct cb_job *job, bool several_nodes, char *t
     double micro_batches = job->accumulation;
     double trained_share = job->trainable_parameters / job->parameters;
     bool across = several_nodes && (scheme->inside_node || job->local_steps > 1);
-    char share[48] = "", times[48] = "";
+    char share[32] = "", times[32] = "";
     if (trained_share < 1)
         snprintf(share, sizeof(share), " x %.3g trained", trained_share);
     if (scheme->reduces_whole || across) {
@@ -170,7 +170,7 @@ static double scheme_bytes(const struct cb_job *job, bool several_nodes, char *t
 void cb_factor_of(const struct cb_job *job, int gpus_per_node, struct cb_factor *factor)
 {
     struct portion portions[2];
-    char terms[112], spread[64] = "";
+    char terms[160], spread[48] = "";
     size_t count = portions_of(job, gpus_per_node, portions);
     struct cb_factor out = {0};
     if (job->data * job->context == 1) {
@@ -305,7 +305,7 @@ static void add_tensor(const struct cb_job *job, int gpus_per_node, struct cb_vo
                                    (job->full_recompute ? 6 : 4),
                      .group = place.shape,
                      .groups = place.groups,
-                     .hiding = CB_HIDE_NOWHERE,
+                     .hiding = job->overlap_tensor ? CB_HIDE_STEP : CB_HIDE_NOWHERE,
                      .grows_with_tokens = true,
                  });
 }

@@ -12,7 +12,7 @@
 struct cb_factor {
     double communications;
     double scheme_communications; /* before the model-parallel degrees are accounted for */
-    char reason[224]; /* one line that can be redone by hand: "FSDP full shard: (2 x 2 B + 2 B) / 4
+    char reason[256]; /* one line that can be redone by hand: "FSDP full shard: (2 x 2 B + 2 B) / 4
                        * B x 4 micro-batches = 6" */
 };
 
