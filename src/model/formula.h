@@ -34,7 +34,7 @@ struct cb_formula {
     enum cb_provenance communications_source;
     double communications_per_step; /* of them, in one optimizer step; 0: 1 */
     enum cb_provenance communications_per_step_source;
-    char communications_note[256]; /* "ZeRO-1: (4 B + 2 B) / 4 B = 1.5"; may be empty */
+    char communications_note[288]; /* "ZeRO-1: (4 B + 2 B) / 4 B = 1.5"; may be empty */
     double bandwidth_bytes_per_s;
     enum cb_provenance bandwidth_source;
     char bandwidth_note[192]; /* "all_reduce at 64 MiB, world, the largest size measured" */
