@@ -13,6 +13,7 @@
  * "Exit codes"). None but run starts MPI, and run only after its command line has proved right. */
 int cb_cmd_run(int argc, char **argv);
 int cb_cmd_judge(int argc, char **argv);
+int cb_cmd_predict(int argc, char **argv);
 int cb_cmd_report(int argc, char **argv);
 int cb_cmd_doctor(int argc, char **argv);
 int cb_cmd_topo(int argc, char **argv);

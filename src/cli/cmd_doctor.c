@@ -109,7 +109,7 @@ void cb_doctor_look_at_measuring(struct cb_doctor *doctor)
 {
     cb_doctor_add_part(
         doctor, "MPI library", CB_DOCTOR_ABSENT, "",
-        "built without MPI: judge, report and topo --from work, run does not; install "
+        "built without MPI: judge, predict, report and topo --from work, run does not; install "
         "libopenmpi-dev, libhwloc-dev and libopenblas-openmp-dev, and build again");
     cb_doctor_set_obstacle(doctor, "this build was made without MPI; install libopenmpi-dev, "
                                    "libhwloc-dev and libopenblas-openmp-dev, and build again");

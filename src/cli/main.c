@@ -19,7 +19,9 @@ static int refuse_run(int argc, char **argv)
     struct cb_error err;
     (void)argc;
     cb_fail(&err, CB_E_UNSUPPORTED, "this build cannot measure (built without MPI)");
-    cb_error_set_hint(&err, "install libopenmpi-dev and build again; judge, report and topo --from work");
+    cb_error_set_hint(&err,
+                      "install libopenmpi-dev and build again; judge, predict, report and topo "
+                      "--from work");
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         struct cb_cli_input input = {0};
         return cb_cli_parse(&no_run_argp, argc, argv, &input, &err) < 0 ? cb_cli_fail("run", &err)
@@ -35,10 +37,8 @@ static const struct command commands[] = {
 #else
     {"run", refuse_run},
 #endif
-    {"judge", cb_cmd_judge},
-    {"report", cb_cmd_report},
-    {"topo", cb_cmd_topo},
-    {"doctor", cb_cmd_doctor},
+    {"judge", cb_cmd_judge}, {"predict", cb_cmd_predict}, {"report", cb_cmd_report},
+    {"topo", cb_cmd_topo},   {"doctor", cb_cmd_doctor},
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -52,6 +52,7 @@ static const char doc[] =
     "Commands (commbound COMMAND --help says more):\n"
     "  run      measure collectives, links and kernels; judge; write result.json\n"
     "  judge    judge on paper, or a result file with another workload\n"
+    "  predict  the same job on more of the nodes that were measured\n"
     "  report   render a result file again: text, json or csv\n"
     "  topo     what is connected to what here, or in a map from elsewhere\n"
     "  doctor   say what is found here and what is missing\n"
@@ -103,7 +104,8 @@ int main(int argc, char **argv)
     if (argc < 2) {
         struct cb_error err;
         cb_fail(&err, CB_E_USAGE, "no command given");
-        cb_error_set_hint(&err, "run, judge, report, topo or doctor (see commbound --help)");
+        cb_error_set_hint(&err,
+                          "run, judge, predict, report, topo or doctor (see commbound --help)");
         return cb_cli_fail(NULL, &err);
     }
     if (strcmp(argv[1], "help") == 0) {

@@ -32,7 +32,7 @@ int cb_fits_build(const struct cb_result *result, cb_fit_list *fits, struct cb_e
         return rc;
     for (int op = 0; op < CB_OP_COUNT; op++)
         for (int scope = 0; scope < CB_SCOPE_COUNT; scope++) {
-            const struct cb_network_curve *curve = &network.curves[op][scope];
+            const struct cb_network_curve *curve = &network.runs[0].curves[op][scope];
             for (size_t i = 0; i < curve->regime_count; i++) {
                 struct cb_fit_row *row = cb_vec_add(fits);
                 if (!row) {

@@ -48,11 +48,6 @@ void cb_faster_network_init(struct cb_faster_network *faster, const struct cb_ne
 double cb_step_bus_bytes_per_s(const struct cb_network *network, double size_bytes,
                                enum cb_provenance *source);
 
-/* cb_training_predict without the speed-ups, the notes and the rule: for comparing many
- * alternatives. */
-int cb_training_weigh(const struct cb_job *job, const struct cb_machine *machine,
-                      struct cb_training *out, struct cb_error *err);
-
 /* Fills rule and notes from everything else in *training: where the documents' formula and their
  * rule of thumb lead to another answer than the model, and why. */
 void cb_training_explain(struct cb_training *training);

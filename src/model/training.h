@@ -157,4 +157,9 @@ struct cb_training {
 int cb_training_predict(const struct cb_job *job, const struct cb_machine *machine,
                         struct cb_training *out, struct cb_error *err);
 
+/* cb_training_predict without the speed-ups, the notes and the rule: for comparing many
+ * alternatives. */
+int cb_training_weigh(const struct cb_job *job, const struct cb_machine *machine,
+                      struct cb_training *out, struct cb_error *err);
+
 #endif

@@ -94,6 +94,12 @@ extern const struct cb_json_shape cb_json_import_shape;
 extern const struct cb_json_shape cb_json_training_shape;
 extern const struct cb_json_shape cb_json_advice_shape;
 
+/* Renders any struct by its shape as a document of its own, "schema" and "version" first, ending in
+ * a newline; the shape may hold neither ranks nor GPUs of a node. The caller frees *text with
+ * free(). Errors: CB_E_MEMORY. */
+int cb_json_write_document(const char *schema, int version, const struct cb_json_shape *shape,
+                           const void *row, char **text, struct cb_error *err);
+
 /* CB_VEC of any type: every one has this layout. Copied in and out, never aliased. */
 struct cb_json_vec {
     void *items;

@@ -358,6 +358,34 @@ static int compare_ranks(const void *a, const void *b)
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
+/* The whole text, ending in a newline, for the caller to free. */
+static int write_document(struct writer *w, const char *schema, int version,
+                          const struct cb_json_shape *shape, const void *row, char **text,
+                          struct cb_error *err)
+{
+    open_bracket(w, "{", false);
+    put_key(w, "schema");
+    put_text(w, schema);
+    put_key(w, "version");
+    put_integer(w, (uint64_t)version);
+    put_fields(w, shape, row);
+    close_bracket(w, "}");
+    cb_strbuf_add(&w->text, "\n");
+    if (w->text.failed) {
+        cb_strbuf_fini(&w->text);
+        return cb_fail(err, CB_E_MEMORY, "no memory to write %s", schema);
+    }
+    *text = w->text.text;
+    return 0;
+}
+
+int cb_json_write_document(const char *schema, int version, const struct cb_json_shape *shape,
+                           const void *row, char **text, struct cb_error *err)
+{
+    struct writer w = {0};
+    return write_document(&w, schema, version, shape, row, text, err);
+}
+
 int cb_result_to_json(const struct cb_result *result, char **text, struct cb_error *err)
 {
     struct writer w = {.result = result};
@@ -369,20 +397,8 @@ int cb_result_to_json(const struct cb_result *result, char **text, struct cb_err
     for (size_t i = 0; i < result->ranks.count; i++)
         w.ranks[i] = &result->ranks.items[i];
     qsort(w.ranks, result->ranks.count, sizeof(*w.ranks), compare_ranks);
-
-    open_bracket(&w, "{", false);
-    put_key(&w, "schema");
-    put_string(&w, CB_RESULT_SCHEMA, strlen(CB_RESULT_SCHEMA));
-    put_key(&w, "version");
-    put_integer(&w, CB_RESULT_SCHEMA_VERSION);
-    put_fields(&w, &cb_json_result_shape, result);
-    close_bracket(&w, "}");
-    cb_strbuf_add(&w.text, "\n");
+    int rc = write_document(&w, CB_RESULT_SCHEMA, CB_RESULT_SCHEMA_VERSION, &cb_json_result_shape,
+                            result, text, err);
     free(w.ranks);
-    if (w.text.failed) {
-        cb_strbuf_fini(&w.text);
-        return cb_fail(err, CB_E_MEMORY, "no memory to write the result");
-    }
-    *text = w.text.text;
-    return 0;
+    return rc;
 }

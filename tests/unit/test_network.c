@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "judge/estimate.h"
 #include "judge/fits.h"
-#include "judge/network.h"
 
 #define KIB 1024.0
 #define MIB (1024 * KIB)
@@ -180,8 +180,8 @@ static void goes_beyond_the_sizes_of_no_fit_by_the_bandwidth(void **state)
         add_row(&result, &bent, MIB * (double)(1u << i));
     }
     assert_ok(cb_measured_network_init(&network, &result, &err), &err);
-    assert_int_equal(network.curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD].regime_count, 1);
-    assert_false(network.curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD].regimes[0].accepted);
+    assert_int_equal(network.runs[0].curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD].regime_count, 1);
+    assert_false(network.runs[0].curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD].regimes[0].accepted);
     assert_near(ask(&network, CB_OP_ALL_REDUCE, 80 * MIB, 2, 2).time_s, 3 * 80 * MIB / 1e9, 1e-9);
     /* Below, no smaller message takes longer. */
     assert_near(ask(&network, CB_OP_ALL_REDUCE, MIB / 2, 2, 2).time_s, MIB / 1e9, 1e-9);
@@ -395,7 +395,7 @@ static void skips_rows_of_one_rank_and_sizes_that_are_there_twice(void **state)
     assert_ok(cb_measured_network_init(&network, &result, &err), &err);
     assert_near(ask(&network, CB_OP_ALL_REDUCE, 16 * MIB, 32, 4).time_s, 200e-6 + WHOLE(16 * MIB),
                 1e-9);
-    assert_int_equal(network.curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD].regimes[0].points, 9);
+    assert_int_equal(network.runs[0].curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD].regimes[0].points, 9);
     drop(&result, &network);
 }
 
@@ -428,6 +428,63 @@ static void lists_the_fits(void **state)
     drop(&result, &network);
 }
 
+/* ---- several runs ---- */
+
+static void fits_the_law_to_three_numbers_of_nodes(void **state)
+{
+    (void)state;
+    /* 100 us + 50 us x log2(nodes), which is not what the published law makes of any of them. */
+    static const int nodes[] = {4, 2, 8};
+    struct cb_result results[3];
+    struct cb_measured_network network;
+    struct cb_error err;
+    for (int i = 0; i < 3; i++) {
+        const struct line line = {CB_OP_ALL_REDUCE, CB_SCOPE_WORLD, 8 * nodes[i],
+                                  100e-6 + 50e-6 * log2(nodes[i]), 300e9};
+        start(&results[i], "mpi", nodes[i], 8);
+        add_line(&results[i], &line);
+    }
+    assert_ok(cb_measured_network_init(&network, &results[0], &err), &err);
+    /* Alone: 200 us x (53 + 80 x 7) / (53 + 80 x 2). */
+    assert_near(ask(&network, CB_OP_ALL_REDUCE, KIB, 1024, 128).time_s, 200e-6 * 613 / 213, 1e-3);
+    assert_ok(cb_measured_network_add(&network, &results[1], &err), &err);
+    assert_ok(cb_measured_network_add(&network, &results[2], &err), &err);
+    struct cb_network_estimate e = ask(&network, CB_OP_ALL_REDUCE, KIB, 1024, 128);
+    assert_near(e.time_s, 450e-6, 1e-3);
+    assert_int_equal(e.confidence, CB_CONFIDENCE_BEYOND);
+    e = ask(&network, CB_OP_ALL_REDUCE, KIB, 16, 2); /* its own run, whichever came first */
+    assert_near(e.time_s, 150e-6, 1e-3);
+    assert_int_equal(e.confidence, CB_CONFIDENCE_MEASURED);
+    e = ask(&network, CB_OP_ALL_REDUCE, KIB, 48, 6);
+    assert_near(e.time_s, 100e-6 + 50e-6 * log2(6), 1e-3);
+    assert_int_equal(e.confidence, CB_CONFIDENCE_INTERPOLATED);
+    cb_measured_network_fini(&network);
+    for (int i = 0; i < 3; i++)
+        cb_result_fini(&results[i]);
+}
+
+static void takes_no_run_of_another_network(void **state)
+{
+    (void)state;
+    struct cb_result four, other;
+    struct cb_measured_network network;
+    struct cb_error err;
+    start(&four, "nccl", 4, 8);
+    add_line(&four, &four_by_eight[0]);
+    assert_ok(cb_measured_network_init(&network, &four, &err), &err);
+    static const struct {
+        const char *transport;
+        int nodes, per_node;
+    } others[] = {{"nccl", 4, 8}, {"nccl", 8, 4}, {"mpi", 8, 8}};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        start(&other, others[i].transport, others[i].nodes, others[i].per_node);
+        assert_int_equal(cb_measured_network_add(&network, &other, &err), CB_E_INPUT);
+        assert_int_equal(network.run_count, 1);
+        cb_result_fini(&other);
+    }
+    drop(&four, &network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +502,8 @@ int main(void)
         cmocka_unit_test(refuses_impossible_questions),
         cmocka_unit_test(skips_rows_of_one_rank_and_sizes_that_are_there_twice),
         cmocka_unit_test(lists_the_fits),
+        cmocka_unit_test(fits_the_law_to_three_numbers_of_nodes),
+        cmocka_unit_test(takes_no_run_of_another_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

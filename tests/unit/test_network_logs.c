@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/network.h"
+#include "judge/estimate.h"
 
 #define FEWEST_SIZES 8 /* of a curve worth leaving sizes out of */
 #define MOST 0.05      /* median error of the sizes that were left out */
@@ -166,7 +166,8 @@ static void print_fits(const struct curve *curve)
     struct cb_error err;
     fill_result(curve, SIZE_MAX, &result);
     assert_ok(cb_measured_network_init(&network, &result, &err), &err);
-    const struct cb_network_curve *fitted = &network.curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD];
+    const struct cb_network_curve *fitted =
+        &network.runs[0].curves[CB_OP_ALL_REDUCE][CB_SCOPE_WORLD];
     for (size_t i = 0; i < fitted->regime_count; i++) {
         const struct cb_fit *fit = &fitted->regimes[i];
         print_message("    from %11.0f B: %8.1f us, %7.2f GB/s (size / time), off by %4.1f %%, at "
