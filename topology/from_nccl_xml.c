@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/gpus.h"
 #include "topology/map_internal.h"
 #include "topology/map_read.h"
 #include "topology/xml.h"
@@ -229,14 +230,26 @@ static struct cb_map_device describe_endpoint(struct reader *r, enum cb_device_k
     return device;
 }
 
-static void add_gpu(struct cb_xml *xml, struct reader *r, const struct cb_map_device *gpu,
-                    int *index)
+/* What the PCI id of NVIDIA's says where the file does not. */
+static void describe_gpu(struct cb_map_device *gpu)
+{
+    if (gpu->vendor_id != 0x10de)
+        return;
+    const struct cb_gpu_reference *reference = cb_gpu_reference_find_device(gpu->device_id);
+    if (reference)
+        snprintf(gpu->model, sizeof(gpu->model), "%s", reference->name);
+    if (gpu->sm == 0)
+        gpu->sm = cb_map_sm_of_device(gpu->device_id);
+}
+
+static void add_gpu(struct cb_xml *xml, struct reader *r, struct cb_map_device *gpu, int *index)
 {
     *index = -1;
     if (r->gpus.count >= CB_MAP_GPUS_MAX) {
         cb_xml_fail(xml, "more than %d GPUs: no machine has that many", CB_MAP_GPUS_MAX);
         return;
     }
+    describe_gpu(gpu);
     *index = add(xml, r, gpu);
     if (*index >= 0)
         REMEMBER(xml, &r->gpus, *index);
@@ -456,7 +469,7 @@ static int find_gpu(const struct reader *r, const struct target *target)
     return found;
 }
 
-/* The switch of that bus id, added when it is the first word of it. One whose id cannot be read
+/* The switch of that bus id, added when it is the first word of it. One whose id NCCL could not read
  * ("fffffff:ffff:ff") stands for all such. */
 static int find_switch(struct reader *r, int first_switch, const struct target *target,
                        struct cb_error *err)
@@ -544,6 +557,8 @@ int cb_map_from_nccl_xml(const char *name, const char *text, size_t length_bytes
     int rc = cb_xml_read(name, text, length_bytes, &events, r, err);
     if (!rc) {
         settle_unsure(r);
+        /* NCCL fills links in by itself where a file of a cloud's has no <gpu> to hold them. */
+        r->builder.map.hides_nvlink = !r->names_gpus;
         rc = add_links(r, err);
     }
     if (!rc)

@@ -86,7 +86,8 @@ static int add_locality(struct walk *walk, hwloc_const_bitmap_t nodes, hwloc_con
     write_list(cpus, place.cpus, sizeof(place.cpus));
     place.has_cpus = !hwloc_bitmap_iszero(cpus);
     place.numa = count == 1 ? hwloc_bitmap_first(nodes) : -1;
-    place.is_whole = count > 1 && hwloc_bitmap_isequal(nodes, walk->cpu_nodes);
+    place.is_whole = count > 1 && hwloc_bitmap_isequal(nodes, walk->cpu_nodes) &&
+                     hwloc_get_nbobjs_by_type(walk->topology, HWLOC_OBJ_PACKAGE) > 1;
     snprintf(place.name, sizeof(place.name), "%s %s", "NUMA", count > 0 ? place.nodes : "?");
     return cb_map_builder_add(walk->builder, &place, walk->err);
 }
@@ -271,24 +272,32 @@ static enum cb_device_kind kind_of(const struct walk *walk, hwloc_obj_t object)
         return CB_DEVICE_GPU;
     if (find_nic_name(object->io_first_child))
         return CB_DEVICE_NIC;
-    if (device.vendor_id == 0x10de && device.pci_class == 0x0680)
+    bool is_switch_id = device.vendor_id == 0x10de && device.pci_class == 0x0680;
+    if (is_switch_id || (object->subtype && strcmp(object->subtype, "NVSwitch") == 0))
         return CB_DEVICE_NVSWITCH;
     bool may_be_gpu = !walk->has_gpu_software &&
                       (has_gpu_ids(&device) || has_numa_memory(walk->topology, device.bus_id));
     return may_be_gpu ? CB_DEVICE_GPU : CB_DEVICE_OTHER;
 }
 
-/* Whether something below a bridge is shown. */
-static bool is_wanted(const struct walk *walk, hwloc_obj_t object)
+static bool is_wanted(const struct walk *walk, hwloc_obj_t object);
+
+static bool has_wanted(const struct walk *walk, hwloc_obj_t object)
 {
-    if (object->type == HWLOC_OBJ_PCI_DEVICE)
-        return kind_of(walk, object) != CB_DEVICE_OTHER;
-    if (object->type != HWLOC_OBJ_BRIDGE)
-        return false;
     for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling)
         if (is_wanted(walk, child))
             return true;
     return false;
+}
+
+/* Whether an I/O object, or something below it, is shown. */
+static bool is_wanted(const struct walk *walk, hwloc_obj_t object)
+{
+    if (object->type == HWLOC_OBJ_PCI_DEVICE)
+        return kind_of(walk, object) != CB_DEVICE_OTHER;
+    if (object->type == HWLOC_OBJ_OS_DEVICE)
+        return object->name && (is_gpu_name(object) || is_nic_name(object));
+    return object->type == HWLOC_OBJ_BRIDGE && has_wanted(walk, object);
 }
 
 /* 3 of "cuda3"; -1 of a name with more in it ("opencl0d3"). */
@@ -375,13 +384,8 @@ static int add_pci_device(struct walk *walk, hwloc_obj_t object, int parent)
 /* An OS device with no PCI device around it: the source hides the tree, so its place is unknown. */
 static int add_placeless(struct walk *walk, hwloc_obj_t object)
 {
-    if (!object->name)
-        return 0;
-    int handle = rank_gpu_name(object);
-    bool is_gpu = handle < GPU_HANDLES && strcmp(gpu_handles[handle], "opencl") != 0;
+    bool is_gpu = is_gpu_name(object);
     struct cb_map_device device = cb_map_device_blank(is_gpu ? CB_DEVICE_GPU : CB_DEVICE_NIC);
-    if (!is_gpu && !is_nic_name(object))
-        return 0;
     copy_text(device.name, sizeof(device.name), object->name);
     if (is_gpu)
         copy_text(device.model, sizeof(device.model), info_of(object, "GPUModel"));
@@ -394,10 +398,10 @@ static int add_placeless(struct walk *walk, hwloc_obj_t object)
 
 static int add_io(struct walk *walk, hwloc_obj_t object, int parent)
 {
-    if (object->type == HWLOC_OBJ_OS_DEVICE)
-        return add_placeless(walk, object);
     if (!is_wanted(walk, object))
         return 0;
+    if (object->type == HWLOC_OBJ_OS_DEVICE)
+        return add_placeless(walk, object);
     if (object->type == HWLOC_OBJ_BRIDGE)
         return add_bridge(walk, object, parent);
     return add_pci_device(walk, object, parent);
@@ -407,7 +411,7 @@ static int add_io(struct walk *walk, hwloc_obj_t object, int parent)
 static int add_below(struct walk *walk, hwloc_obj_t object)
 {
     int rc = 0;
-    if (object->io_first_child) {
+    if (has_wanted(walk, object)) {
         int place = find_locality(walk, object);
         rc = place < 0 ? place : add_io_children(walk, object, place);
     }
@@ -480,6 +484,7 @@ static int add_matrices(struct walk *walk, const char *name, enum cb_map_link_ki
     if (hwloc_distances_get_by_name(walk->topology, name, &count, &matrix, 0) != 0 || count == 0 ||
         !matrix)
         return 0;
+    walk->builder->map.hides_nvlink = false;
     int rc = add_matrix(walk, matrix, kind);
     hwloc_distances_release(walk->topology, matrix);
     return rc;
@@ -505,6 +510,7 @@ static int add_all(struct walk *walk)
     int rc = add_numa_nodes(walk);
     if (rc >= 0)
         rc = add_below(walk, root);
+    walk->builder->map.hides_nvlink = true;
     if (rc >= 0)
         rc = add_matrices(walk, "NVLinkBandwidth", CB_MAP_LINK_NVLINK);
     if (rc >= 0)

@@ -160,8 +160,9 @@ struct cb_map {
     CB_VEC(int) gpus;                 /* device indices in the source's order */
     CB_VEC(int) nics;
     CB_VEC(struct cb_map_note) notes;
-    bool has_tree;     /* the PCI tree is shown; otherwise classes come from cells or are unknown */
-    bool hides_nvlink; /* the source cannot show NVLink (topo -mp): its absence says nothing */
+    bool has_tree;    /* the PCI tree is shown; otherwise classes come from cells or are unknown */
+    bool hides_nvlink; /* the source does not show links beside PCIe (topo -mp, hwloc without NVML):
+                         that it has none between GPUs that may have some says nothing */
 };
 
 /* Frees what a map owns; the map is empty and usable again. */

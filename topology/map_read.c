@@ -85,6 +85,8 @@ static int read_xml(const char *name, const char *text, size_t length_bytes, str
             return readers[i].read(name, text, length_bytes, map, err);
     if (cb_smi_matrix_is_there(text, length_bytes)) /* on a page of an issue tracker */
         return cb_map_from_smi(name, text, length_bytes, map, err);
+    if (!root[0]) /* what is wrong with it, its reader says best */
+        return cb_map_from_nccl_xml(name, text, length_bytes, map, err);
     snprintf(what, sizeof(what), "neither a map of lstopo's nor of NCCL's: begins with <%s>", root);
     return fail_unknown(name, what, err);
 }

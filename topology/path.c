@@ -34,6 +34,15 @@ static const struct chip {
     {0x3180, 0x31ff, 103}, /* GB110 */
 };
 
+/* AMD's cards that may be joined by xGMI. */
+static const struct chip xgmi_chips[] = {
+    {0x66a0, 0x66af, 0}, /* MI50, MI60 */
+    {0x7388, 0x738f, 0}, /* MI100 */
+    {0x7400, 0x740f, 0}, /* MI200 */
+    {0x74a0, 0x74bf, 0}, /* MI300 */
+    {0x75a0, 0x75bf, 0}, /* MI350 */
+};
+
 /* What xGMI is called of in the table of links, by AMD's PCI device id (pci.ids). */
 static const struct xgmi_generation {
     int device_id;
@@ -74,6 +83,20 @@ int cb_map_sm_of_device(int device_id)
         if (device_id >= chips[i].device_low && device_id <= chips[i].device_high)
             return chips[i].sm;
     return 0;
+}
+
+/* Whether a GPU is of a kind that can have NVLink or xGMI, or its kind is unknown. */
+static bool may_have_links(const struct cb_map_device *gpu)
+{
+    if (gpu->vendor_id < 0 || gpu->device_id < 0)
+        return true;
+    if (gpu->vendor_id == 0x10de)
+        return cb_map_sm_of_device(gpu->device_id) > 0;
+    for (size_t i = 0; i < sizeof(xgmi_chips) / sizeof(*xgmi_chips); i++)
+        if (gpu->device_id >= xgmi_chips[i].device_low &&
+            gpu->device_id <= xgmi_chips[i].device_high)
+            return gpu->vendor_id == 0x1002;
+    return false;
 }
 
 double cb_map_xgmi_bytes_per_s(int device_id)
@@ -258,6 +281,14 @@ static void go_over_pcie(const struct cb_map *map, int a, int b, struct cb_map_p
         climb(map, b, meeting, path);
 }
 
+/* Two GPUs that may well have a link which the source does not show. */
+static bool may_hide_link(const struct cb_map *map, int a, int b)
+{
+    const struct cb_map_device *one = device_of(map, a), *other = device_of(map, b);
+    return map->hides_nvlink && one->kind == CB_DEVICE_GPU && other->kind == CB_DEVICE_GPU &&
+           may_have_links(one) && may_have_links(other);
+}
+
 void cb_map_path(const struct cb_map *map, int a, int b, struct cb_map_path *path)
 {
     *path =
@@ -269,7 +300,7 @@ void cb_map_path(const struct cb_map *map, int a, int b, struct cb_map_path *pat
         return;
     if (go_as_stated(cb_map_find_cell(map, a, b), path))
         return;
-    if (path->path_class != CB_CLASS_UNKNOWN)
+    if (path->path_class != CB_CLASS_UNKNOWN && !may_hide_link(map, a, b))
         go_over_pcie(map, a, b, path);
 }
 
