@@ -800,7 +800,7 @@ static void test_lstopo_file_cut_and_bent(void **state)
         int rc = cb_map_read("cut", lstopo, length, &map, &err);
         assert_true(rc == CB_E_INPUT || rc == CB_E_UNSUPPORTED);
     }
-    for (size_t at = 0; at < sizeof(lstopo) - 1; at += 5) {
+    for (size_t at = 0; at < sizeof(lstopo) - 1; at += 31) {
         struct cb_map map = {0};
         struct cb_error err = {0};
         memcpy(text, lstopo, sizeof(text));
