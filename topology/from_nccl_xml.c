@@ -74,35 +74,49 @@ static double transfers_of(const char *const *attributes)
     return cb_pcie_generation(rate) ? rate : 0;
 }
 
-/* "ffff,0000ffff": groups of 32 bits, highest first; a group may lack digits. The bits as a list,
- * "0-15,32-47", cut after a whole range when it does not fit. */
-static void list_mask(const char *mask, char *out, size_t size_bytes)
+#define MASK_GROUPS_MAX 256
+
+/* "ffff,0000ffff": groups of 32 bits, highest first; a group may lack digits. Fills words, lowest
+ * first, and returns how many there are; 0 for none, or too many. */
+static size_t read_mask(const char *mask, uint32_t words[MASK_GROUPS_MAX])
 {
-    size_t groups = 1, used = 0;
-    const char *group = mask;
+    size_t groups = 1;
     for (const char *c = mask; *c; c++)
         groups += *c == ',';
+    if (!*mask || groups > MASK_GROUPS_MAX)
+        return 0;
+    for (size_t i = groups; i-- > 0;) {
+        words[i] = (uint32_t)strtoul(mask, NULL, 16);
+        mask += strcspn(mask, ",");
+        mask += *mask == ',';
+    }
+    return groups;
+}
+
+static bool has_bit(const uint32_t *words, size_t bits, size_t bit)
+{
+    return bit < bits && (words[bit / 32] >> bit % 32 & 1);
+}
+
+/* The bits of a mask as a list, "0-15,32-47", cut after a whole range when it does not fit. */
+static void list_mask(const char *mask, char *out, size_t size_bytes)
+{
+    uint32_t words[MASK_GROUPS_MAX];
+    size_t bits = 32 * read_mask(mask, words), used = 0;
     out[0] = '\0';
-    if (!*mask || groups > 256)
-        return;
-    uint32_t words[256] = {0};
-    for (size_t i = groups; i-- > 0 && group; group = strchr(group, ','), group += group != NULL)
-        words[i] = (uint32_t)strtoul(group, NULL, 16);
-    for (size_t bit = 0; bit < groups * 32;) {
-        if (!(words[bit / 32] >> bit % 32 & 1)) {
-            bit++;
+    for (size_t bit = 0, last; bit < bits; bit = last + 1) {
+        char range[48];
+        last = bit;
+        if (!has_bit(words, bits, bit))
             continue;
-        }
-        size_t last = bit;
-        while (last + 1 < groups * 32 && (words[(last + 1) / 32] >> (last + 1) % 32 & 1))
+        while (has_bit(words, bits, last + 1))
             last++;
-        char range[32];
-        int length = last > bit ? snprintf(range, sizeof(range), "%zu-%zu", bit, last)
-                                : snprintf(range, sizeof(range), "%zu", bit);
-        if (used + (size_t)length + 1 >= size_bytes)
+        int length = snprintf(range, sizeof(range), last > bit ? "%s%zu-%zu" : "%s%zu",
+                              used ? "," : "", bit, last);
+        if (used + (size_t)length >= size_bytes)
             return;
-        used += (size_t)snprintf(out + used, size_bytes - used, "%s%s", used ? "," : "", range);
-        bit = last + 1;
+        memcpy(out + used, range, (size_t)length + 1);
+        used += (size_t)length;
     }
 }
 
@@ -469,7 +483,8 @@ static int find_gpu(const struct reader *r, const struct target *target)
     return found;
 }
 
-/* The switch of that bus id, added when it is the first word of it. One whose id NCCL could not read
+/* The switch of that bus id, added when it is the first word of it. One whose id NCCL could not
+ * read
  * ("fffffff:ffff:ff") stands for all such. */
 static int find_switch(struct reader *r, int first_switch, const struct target *target,
                        struct cb_error *err)
