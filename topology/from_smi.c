@@ -7,7 +7,8 @@
 #include "topology/map_read.h"
 #include "topology/smi_matrix.h"
 
-/* No GPU has more NVLinks; one whose cells add up to more reaches its peers through a switch. */
+/* No GPU has more NVLinks, unless it is known to; one whose cells add up to more reaches its peers
+ * through a switch. */
 #define NVLINKS_MAX 18
 
 struct maker {
@@ -77,26 +78,36 @@ static int count_nvlinks(const struct cb_smi_matrix *matrix, size_t device)
     return sum;
 }
 
+static const struct cb_gpu_reference *find_model(const struct cb_smi_device *device)
+{
+    return device->model[0] ? cb_gpu_reference_find_name(device->model) : NULL;
+}
+
 /* One way over one link of that model; 0 when the text names no model, or one without. */
 static double nvlink_bytes_per_s(const struct cb_smi_device *device)
 {
-    const struct cb_gpu_reference *gpu =
-        device->model[0] ? cb_gpu_reference_find_name(device->model) : NULL;
-    return gpu && gpu->nvlinks > 0 && gpu->nvlink_bytes_per_s > 0
-               ? gpu->nvlink_bytes_per_s / gpu->nvlinks
+    const struct cb_gpu_reference *model = find_model(device);
+    return model && model->nvlinks > 0 && model->nvlink_bytes_per_s > 0
+               ? model->nvlink_bytes_per_s / model->nvlinks
                : 0;
+}
+
+static bool is_switched(const struct cb_smi_matrix *matrix, size_t device, int nvlinks)
+{
+    const struct cb_gpu_reference *model = find_model(&matrix->devices.items[device]);
+    int most = model && model->nvlinks > 0 ? model->nvlinks : NVLINKS_MAX;
+    return count_nvlinks(matrix, device) > (nvlinks > most ? nvlinks : most);
 }
 
 static int add_link(struct maker *maker, size_t a, size_t b, struct cb_smi_cell cell)
 {
     const struct cb_smi_matrix *matrix = maker->matrix;
-    int most = cell.nvlinks > NVLINKS_MAX ? cell.nvlinks : NVLINKS_MAX;
-    bool is_switched = count_nvlinks(matrix, a) > most || count_nvlinks(matrix, b) > most;
+    bool over_switch = is_switched(matrix, a, cell.nvlinks) || is_switched(matrix, b, cell.nvlinks);
     struct cb_map_link link = {
         .a = (int)a,
         .b = (int)b,
         .kind = cell.kind == CB_SMI_C2C ? CB_MAP_LINK_C2C
-                : is_switched           ? CB_MAP_LINK_NVSWITCH
+                : over_switch           ? CB_MAP_LINK_NVSWITCH
                                         : CB_MAP_LINK_NVLINK,
         .count = cell.nvlinks,
         .bytes_per_s_one_way = cell.nvlinks * nvlink_bytes_per_s(&matrix->devices.items[a]),

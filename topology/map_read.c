@@ -42,6 +42,8 @@ static void find_root(const char *text, size_t length_bytes, char *root, size_t 
             end = "?>";
         else if (!is_at(text, length_bytes, at, "<!"))
             break;
+        else if (find_word(text, length_bytes, at, "[") < find_word(text, length_bytes, at, ">"))
+            end = "]>"; /* declarations of its own, which the reader refuses */
         at = find_word(text, length_bytes, at, end);
         at += at < length_bytes ? strlen(end) : 0;
         while (at < length_bytes && isspace((unsigned char)text[at]))

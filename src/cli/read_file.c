@@ -45,7 +45,7 @@ int cb_cli_read(const char *path, size_t limit_bytes, char **text, size_t *lengt
         fclose(file);
     const char *name = is_stdin ? "standard input" : path;
     if (failed == EFBIG)
-        return cb_fail(err, CB_E_INPUT, "%s: larger than %zu MiB: no such file is as large", name,
+        return cb_fail(err, CB_E_INPUT, "%s: larger than %zu MiB, the most that is read", name,
                        limit_bytes >> 20);
     return failed ? cb_fail(err, CB_E_IO, "cannot read %s: %s", name, strerror(failed)) : 0;
 }

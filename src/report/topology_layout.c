@@ -15,8 +15,11 @@ struct place {
     bool is_gpu;
     int root; /* the first of its group */
     bool is_nested;
-    int host, numa;
+    int host;
+    int node; /* NUMA; or BY_CPUS and more, where only the CPUs beside it are known; -1 */
 };
+
+#define BY_CPUS (1 << 24)
 
 static const struct cb_map_device *device_of(const struct cb_map *map, int index)
 {
@@ -45,24 +48,23 @@ static void unite(const struct cb_map *map, struct place *places, size_t count)
 }
 
 /* A group's node is that of any of its devices. */
-static void share_numa(struct place *places, size_t count)
+static void share_node(struct place *places, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (places[i].numa >= 0 && places[places[i].root].numa < 0)
-            places[places[i].root].numa = places[i].numa;
+        if (places[i].node >= 0 && places[places[i].root].node < 0)
+            places[places[i].root].node = places[i].node;
     for (size_t i = 0; i < count; i++)
-        places[i].numa = places[places[i].root].numa;
+        places[i].node = places[places[i].root].node;
 }
 
 /* A matrix gives no node of a NIC, but the GPUs that are on its own (PHB, NODE) have one. */
-static void borrow_numa(const struct cb_map *map, struct place *places, size_t count)
+static void borrow_node(const struct cb_map *map, struct place *places, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < count && places[i].numa < 0; k++) {
+        for (size_t k = 0; k < count && places[i].node < 0; k++) {
             enum cb_path_class path_class = cb_map_class(map, places[i].device, places[k].device);
-            if (places[k].is_gpu && device_of(map, places[k].device)->numa >= 0 &&
-                (path_class == CB_CLASS_PHB || path_class == CB_CLASS_NODE))
-                places[i].numa = device_of(map, places[k].device)->numa;
+            if (places[k].is_gpu && (path_class == CB_CLASS_PHB || path_class == CB_CLASS_NODE))
+                places[i].node = places[k].node;
         }
 }
 
@@ -70,8 +72,8 @@ static int by_place(const void *left, const void *right)
 {
     const struct place *l = left, *r = right;
     const int keys[][2] = {
-        {l->host, r->host},       {l->numa < 0, r->numa < 0}, /* unknown ones last */
-        {l->numa, r->numa},       {l->root, r->root},
+        {l->host, r->host},       {l->node < 0, r->node < 0}, /* unknown ones last */
+        {l->node, r->node},       {l->root, r->root},
         {!l->is_gpu, !r->is_gpu}, {l->device, r->device}};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (keys[i][0] != keys[i][1])
@@ -92,13 +94,13 @@ static const char *cpus_of(const struct cb_map *map, const struct place *places,
     const char *cpus = "";
     for (size_t i = 0; i < count; i++) {
         const char *its = device_of(map, places[i].device)->cpus;
-        if (!its[0] || places[i].host != places[0].host || places[i].numa != places[0].numa)
+        if (!its[0] || places[i].host != places[0].host || places[i].node != places[0].node)
             continue;
         if (cpus[0] && strcmp(cpus, its) != 0)
             return "";
         cpus = its;
     }
-    return places[0].numa < 0 ? "" : cpus;
+    return places[0].node < 0 ? "" : cpus;
 }
 
 /* Appends the place to the group, and the group to the node, that it goes on with; a new one of
@@ -107,7 +109,7 @@ static int add_place(struct cb_topology_layout *layout, const struct place *plac
                      size_t count, const bool *nested)
 {
     const struct place *place = &places[index], *before = index ? place - 1 : NULL;
-    bool is_new_node = !before || before->host != place->host || before->numa != place->numa;
+    bool is_new_node = !before || before->host != place->host || before->node != place->node;
     bool is_new_group = is_new_node || before->root != place->root;
     struct cb_topology_node *node =
         is_new_node ? cb_vec_add(&layout->nodes) : &layout->nodes.items[layout->nodes.count - 1];
@@ -119,7 +121,7 @@ static int add_place(struct cb_topology_layout *layout, const struct place *plac
         return CB_E_MEMORY;
     if (is_new_node)
         *node = (struct cb_topology_node){.host = place->host,
-                                          .numa = place->numa,
+                                          .numa = place->node < BY_CPUS ? place->node : -1,
                                           .cpus = cpus_of(layout->map, place, count - index),
                                           .first = (int)layout->groups.count - 1};
     if (is_new_group) {
@@ -133,16 +135,28 @@ static int add_place(struct cb_topology_layout *layout, const struct place *plac
     return 0;
 }
 
+/* The NUMA node that is stated; else one for each list of CPUs. */
+static int node_of(const struct cb_map *map, const struct place *places, size_t index)
+{
+    const struct cb_map_device *device = device_of(map, places[index].device);
+    size_t first = 0;
+    if (device->numa >= 0 || !device->cpus[0])
+        return device->numa;
+    while (strcmp(device_of(map, places[first].device)->cpus, device->cpus) != 0)
+        first++;
+    return BY_CPUS + (int)first;
+}
+
 static size_t take(const struct cb_map *map, const int *devices, size_t count, bool is_gpu,
                    struct place *places, size_t at)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct cb_map_device *device = device_of(map, devices[i]);
-        places[at + i] = (struct place){.device = devices[i],
-                                        .is_gpu = is_gpu,
-                                        .root = (int)(at + i),
-                                        .host = device->host,
-                                        .numa = device->numa};
+    for (size_t i = at; i < at + count; i++) {
+        int device = devices[i - at];
+        places[i] = (struct place){.device = device,
+                                   .is_gpu = is_gpu,
+                                   .root = (int)i,
+                                   .host = device_of(map, device)->host};
+        places[i].node = node_of(map, places, i);
     }
     return at + count;
 }
@@ -162,9 +176,9 @@ int cb_topology_layout_make(const struct cb_map *map, size_t gpu_limit, size_t n
         size_t count = take(map, map->gpus.items, gpus, true, places, 0);
         count = take(map, map->nics.items, nics, false, places, count);
         unite(map, places, count);
-        share_numa(places, count);
-        borrow_numa(map, places, count);
-        share_numa(places, count);
+        share_node(places, count);
+        borrow_node(map, places, count);
+        share_node(places, count);
         for (size_t i = 0; i < count; i++)
             nested[i] = places[i].is_nested;
         qsort(places, count, sizeof(*places), by_place);
@@ -199,6 +213,20 @@ const char *cb_topology_name(const struct cb_map *map, int device, char buffer[4
     return buffer;
 }
 
+void cb_topology_name_node(const struct cb_topology_layout *layout,
+                           const struct cb_topology_node *node, char *out, size_t size_bytes)
+{
+    const struct cb_topology_node *nodes = layout->nodes.items;
+    char host[24] = "", numa[40];
+    if (nodes[layout->nodes.count - 1].host != nodes[0].host)
+        snprintf(host, sizeof(host), "host %d, ", node->host);
+    if (node->numa >= 0)
+        snprintf(numa, sizeof(numa), "NUMA %d", node->numa);
+    else
+        snprintf(numa, sizeof(numa), "NUMA node not known");
+    snprintf(out, size_bytes, "%s%s%s%s", host, numa, node->cpus[0] ? ", CPUs " : "", node->cpus);
+}
+
 const char *cb_topology_path(const struct cb_map *map, int a, int b, char buffer[16])
 {
     struct cb_map_path path;
@@ -219,7 +247,7 @@ static void add_part(char *out, size_t size_bytes, const char *part)
         snprintf(out + used, size_bytes - used, "%s%s", used ? ", " : "", part);
 }
 
-static void describe_port(const struct cb_map_device *nic, char *part, size_t size_bytes)
+void cb_topology_describe_port(const struct cb_map_device *nic, char *part, size_t size_bytes)
 {
     const char *kind = nic->port == CB_MAP_LINK_UNKNOWN ? "" : cb_map_link_kind_name(nic->port);
     snprintf(part, size_bytes, "%s", kind);
@@ -251,7 +279,7 @@ void cb_topology_describe(const struct cb_map *map, int device, char *out, size_
     out[0] = '\0';
     add_part(out, size_bytes, shown->model);
     if (shown->kind == CB_DEVICE_NIC) {
-        describe_port(shown, part, sizeof(part));
+        cb_topology_describe_port(shown, part, sizeof(part));
         add_part(out, size_bytes, part);
         if (shown->up == CB_UP_NO)
             add_part(out, size_bytes, "down");

@@ -11,7 +11,8 @@ struct cb_topology_group {
     bool is_nested;              /* some of them are PXB to each other: several switches */
 };
 
-/* The groups of one NUMA node, or those whose node is not known. */
+/* The groups of one NUMA node or, where that is not known, beside the same CPUs; else all whose
+ * place is not known. */
 struct cb_topology_node {
     int host, numa;   /* numa -1: not known */
     const char *cpus; /* list form; empty when not known. Borrowed from the map */
@@ -36,9 +37,16 @@ void cb_topology_layout_fini(struct cb_topology_layout *layout);
  * text or buffer. */
 const char *cb_topology_name(const struct cb_map *map, int device, char buffer[48]);
 
+/* "NUMA 0, CPUs 0-23,48-71", with the host ahead where there are several. */
+void cb_topology_name_node(const struct cb_topology_layout *layout,
+                           const struct cb_topology_node *node, char *out, size_t size_bytes);
+
 /* "H100 80GB HBM3, 0000:18:00.0, PCIe 5 x16 (63 GB/s)": what is known of a GPU or NIC, parts with
  * ", " between; empty when nothing is. */
 void cb_topology_describe(const struct cb_map *map, int device, char *out, size_t size_bytes);
+
+/* "InfiniBand 400 Gb/s": what is known of a NIC's port; may be empty. */
+void cb_topology_describe_port(const struct cb_map_device *nic, char *out, size_t size_bytes);
 
 /* "NV18", "PIX" of a pair, "-" when not known. Returns a borrowed text or buffer. */
 const char *cb_topology_path(const struct cb_map *map, int a, int b, char buffer[16]);

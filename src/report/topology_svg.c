@@ -28,7 +28,8 @@ enum {
     LINE = 18,
     LABELLED_ARCS = 12, /* of more, the legend tells which color is which link */
     COLORS = 6,
-    CHARACTER = 7, /* width of one, at most */
+    CHARACTER = 8, /* width of one, about */
+    SMALL_CHARACTER = 6,
 };
 
 static const char *const colors[COLORS] = {"#4d7c0f", "#b45309", "#0e7490",
@@ -83,7 +84,8 @@ static void add_text(struct cb_strbuf *out, int x, int y, int width, const char 
     if (!text[0])
         return;
     cb_strbuf_addf(out, "<text x=\"%d\" y=\"%d\" class=\"%s\">", x, y, style);
-    add_escaped(out, text, (size_t)(width / CHARACTER));
+    bool is_small = strstr(style, " s") || strstr(style, " x");
+    add_escaped(out, text, (size_t)(width / (is_small ? SMALL_CHARACTER : CHARACTER)));
     cb_strbuf_add(out, "</text>\n");
 }
 
@@ -221,7 +223,7 @@ static void draw_arc(struct drawing *drawing, int a, int b, const struct cb_map_
     /* A curve of this kind comes three quarters of the way to its control points. */
     if (drawing->arc_count <= LABELLED_ARCS)
         add_text(drawing->out, (left + right) / 2, drawing->gpu_top - height * 3 / 4 - 4, SLOT * 2,
-                 "t s m", label);
+                 "t s m a", label);
 }
 
 /* ---- what hangs where ---- */
@@ -229,19 +231,19 @@ static void draw_arc(struct drawing *drawing, int a, int b, const struct cb_map_
 static void draw_endpoint(struct drawing *drawing, int device, int y)
 {
     const struct cb_map_device *shown = device_of(drawing, device);
-    char buffer[48], port[64] = "", rate[CB_UNIT_TEXT];
+    char buffer[48], port[64] = "";
     bool is_gpu = shown->kind == CB_DEVICE_GPU;
     int x = drawing->centers[device] - BOX / 2, middle = drawing->centers[device];
-    if (!is_gpu && shown->port != CB_MAP_LINK_UNKNOWN)
-        snprintf(port, sizeof(port), "%s%s%s", cb_map_link_kind_name(shown->port),
-                 shown->port_bytes_per_s > 0 ? " " : "",
-                 shown->port_bytes_per_s > 0 ? cb_format_bandwidth(rate, shown->port_bytes_per_s)
-                                             : "");
+    if (!is_gpu)
+        cb_topology_describe_port(shown, port, sizeof(port));
     add_box(drawing->out, x, y, BOX, BOX_HEIGHT,
             is_gpu                  ? "gpu"
             : shown->up == CB_UP_NO ? "nic down"
                                     : "nic");
-    const char *lines[] = {is_gpu ? shown->model : port, shown->name[0] ? shown->bus_id : ""};
+    static const char maker[] = "NVIDIA "; /* goes without saying */
+    bool has_maker = strncmp(shown->model, maker, strlen(maker)) == 0;
+    const char *model = shown->model + (has_maker ? strlen(maker) : 0);
+    const char *lines[] = {is_gpu ? model : port, shown->name[0] ? shown->bus_id : ""};
     int line_count = !!lines[0][0] + !!lines[1][0];
     int line = y + BOX_HEIGHT / 2 + 5 - line_count * 8;
     add_text(drawing->out, middle, line, BOX - 4, "t b m",
@@ -311,24 +313,10 @@ static void draw_group(struct drawing *drawing, const struct cb_topology_group *
                       i < group->gpu_count ? drawing->gpu_top : nic_top_of(drawing, group, i));
 }
 
-static void name_node(const struct drawing *drawing, const struct cb_topology_node *node,
-                      char *label, size_t size_bytes)
-{
-    const struct cb_topology_node *nodes = drawing->layout.nodes.items;
-    char host[24] = "";
-    if (nodes[drawing->layout.nodes.count - 1].host != nodes[0].host)
-        snprintf(host, sizeof(host), "host %d, ", node->host);
-    if (node->numa < 0)
-        snprintf(label, size_bytes, "%sNUMA node not known", host);
-    else
-        snprintf(label, size_bytes, "%sNUMA %d%s%s", host, node->numa,
-                 node->cpus[0] ? ", CPUs " : "", node->cpus);
-}
-
 static void draw_node(struct drawing *drawing, const struct cb_topology_node *node, int x)
 {
     int width = node_width(drawing, node), at = x + NODE_PAD;
-    char label[128];
+    char label[160];
     add_box(drawing->out, x, drawing->gpu_top - NODE_PAD, width,
             drawing->cpu_top + CPU_HEIGHT - drawing->gpu_top + 2 * NODE_PAD, "node");
     for (int i = 0; i < node->count; i++) {
@@ -336,9 +324,9 @@ static void draw_node(struct drawing *drawing, const struct cb_topology_node *no
         draw_group(drawing, group, at);
         at += group_columns(group) * SLOT + GROUP_GAP;
     }
-    name_node(drawing, node, label, sizeof(label));
+    cb_topology_name_node(&drawing->layout, node, label, sizeof(label));
     add_box(drawing->out, x + NODE_PAD, drawing->cpu_top, width - 2 * NODE_PAD, CPU_HEIGHT,
-            node->numa < 0 ? "cpu unknown" : "cpu");
+            node->numa < 0 && !node->cpus[0] ? "cpu unknown" : "cpu");
     add_text(drawing->out, x + width / 2, drawing->cpu_top + 22, width - 2 * NODE_PAD, "t m",
              label);
 }
@@ -360,18 +348,21 @@ static void place_node(struct drawing *drawing, const struct cb_topology_node *n
 
 /* ---- above and below ---- */
 
-/* What a GPU has to the switch: that of its best pair. */
+/* What a GPU has to the switch: the most that it has with any other. */
 static void name_fabric_link(const struct drawing *drawing, int gpu, char *label, size_t size_bytes)
 {
     const struct cb_map *map = drawing->map;
     struct cb_map_path path;
+    int most = 0;
     label[0] = '\0';
-    for (size_t i = 0; i < map->gpus.count && !label[0]; i++) {
+    for (size_t i = 0; i < map->gpus.count; i++) {
         if (map->gpus.items[i] == gpu)
             continue;
         cb_map_path(map, gpu, map->gpus.items[i], &path);
-        if (is_fabric(path.kind))
-            name_link(drawing, gpu, map->gpus.items[i], &path, label, size_bytes);
+        if (!is_fabric(path.kind) || path.count <= most)
+            continue;
+        most = path.count;
+        name_link(drawing, gpu, map->gpus.items[i], &path, label, size_bytes);
     }
 }
 
@@ -400,8 +391,9 @@ static void draw_title(struct drawing *drawing)
 {
     const struct cb_map *map = drawing->map;
     char counts[160];
-    snprintf(counts, sizeof(counts), "%zu GPUs, %zu NICs; rates are nominal, one way",
-             map->gpus.count, map->nics.count);
+    snprintf(counts, sizeof(counts), "%zu GPU%s, %zu NIC%s; rates are nominal, one way",
+             map->gpus.count, map->gpus.count == 1 ? "" : "s", map->nics.count,
+             map->nics.count == 1 ? "" : "s");
     size_t used = strlen(counts);
     if (drawing->layout.gpus_left_out + drawing->layout.nics_left_out > 0)
         snprintf(counts + used, sizeof(counts) - used, "; %d GPUs and %d NICs are not drawn",
@@ -416,7 +408,8 @@ static void draw_between(struct drawing *drawing, size_t node, int x)
 {
     const struct cb_topology_node *nodes = drawing->layout.nodes.items;
     int y = drawing->cpu_top + CPU_HEIGHT / 2;
-    if (node == 0 || nodes[node].host != nodes[node - 1].host || nodes[node].numa < 0)
+    if (node == 0 || nodes[node].host != nodes[node - 1].host ||
+        (nodes[node].numa < 0 && !nodes[node].cpus[0]))
         return;
     add_line(drawing->out, x - NODE_GAP - NODE_PAD, y, x + NODE_PAD, y, "sys");
     add_text(drawing->out, x - NODE_GAP / 2, y - 8, NODE_GAP, "t s m", "SYS");
@@ -456,7 +449,8 @@ static int draw_findings(struct drawing *drawing, int y)
 static const char sheet[] =
     "<style>.t{font:13px sans-serif;fill:#1e293b}.s{font-size:11px}.x{font-size:10px;fill:#475569}"
     ".b{font-weight:bold}.m{text-anchor:middle}.h{font-size:17px;font-weight:bold}"
-    ".warning{fill:#b45309}.error{fill:#be123c;font-weight:bold}"
+    ".a{paint-order:stroke;stroke:#fff;stroke-width:4px}.warning{fill:#b45309}.error{fill:#be123c;"
+    "font-weight:bold}"
     "line,path{fill:none;stroke-width:2}.nv{stroke-width:2.5}.pcie{stroke:#94a3b8}"
     ".sys{stroke:#d97706;stroke-dasharray:6 4}rect{stroke-width:1.2}"
     ".node{fill:#f8fafc;stroke:#cbd5e1}.gpu{fill:#ecfccb;stroke:#4d7c0f}"

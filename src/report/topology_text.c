@@ -10,28 +10,40 @@
 #define ALL ((size_t)-1)
 #define NICS_SHOWN 24 /* of one group: some machines have hundreds of virtual functions */
 #define GAP_COLUMNS 2
+#define NAME_COLUMNS 28 /* a longer name is cut, so that two of them and a gap fit a line */
 
 struct text {
     struct cb_page page;
     const struct cb_topology *topology;
     const struct cb_map *map;
     struct cb_topology_layout layout;
-    int name_columns; /* of the longest name of a GPU or NIC */
+    int name_columns; /* of the longest name */
+    int gpu_columns;  /* of the longest name of a GPU */
 };
 
+/* A device's name, no longer than a column may be. */
 static const char *name_of(const struct text *text, int device, char buffer[48])
 {
-    return cb_topology_name(text->map, device, buffer);
+    char whole[48];
+    const char *name = cb_topology_name(text->map, device, whole);
+    int tail = NAME_COLUMNS / 2 - 2; /* the number that tells devices apart is at the end */
+    int length = (int)strlen(name);
+    if (length <= NAME_COLUMNS)
+        snprintf(buffer, 48, "%s", name);
+    else
+        snprintf(buffer, 48, "%.*s...%s", NAME_COLUMNS - 3 - tail, name, name + length - tail);
+    return buffer;
 }
 
-static void measure_names(struct text *text, const int *devices, size_t count)
+static int longest_name(const struct text *text, const int *devices, size_t count)
 {
     char buffer[48];
+    int longest = 0;
     for (size_t i = 0; i < count; i++) {
         int columns = (int)strlen(name_of(text, devices[i], buffer));
-        if (columns > text->name_columns)
-            text->name_columns = columns;
+        longest = columns > longest ? columns : longest;
     }
+    return longest;
 }
 
 /* ---- the head ---- */
@@ -108,16 +120,9 @@ static void add_tree(struct text *text)
                     text->map->has_tree ? "" : "grouped by the paths that are stated");
     for (size_t i = 0; i < text->layout.nodes.count; i++) {
         const struct cb_topology_node *node = &text->layout.nodes.items[i];
-        const struct cb_topology_node *last =
-            &text->layout.nodes.items[text->layout.nodes.count - 1];
-        char host[24] = "";
-        if (last->host != text->layout.nodes.items[0].host)
-            snprintf(host, sizeof(host), "host %d ", node->host);
-        if (node->numa >= 0)
-            cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_INDENT, "%sNUMA %d%s%s", host, node->numa,
-                         node->cpus[0] ? ", CPUs " : "", node->cpus);
-        else
-            cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_INDENT, "%sNUMA node not known", host);
+        char name[160];
+        cb_topology_name_node(&text->layout, node, name, sizeof(name));
+        cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_INDENT, "%s", name);
         for (int k = 0; k < node->count; k++)
             add_group(text, &text->layout.groups.items[node->first + k]);
     }
@@ -141,9 +146,9 @@ static int add_nearest_of(struct text *text, int gpu, int *nics)
     if (rate > 0)
         cb_strbuf_addf(&list, "   (%s each%s)", cb_format_bandwidth(rate_text, rate),
                        by_pcie ? ", limited by PCIe" : "");
-    int columns = CB_PAGE_INDENT + text->name_columns + GAP_COLUMNS + 4 + GAP_COLUMNS;
+    int columns = CB_PAGE_INDENT + text->gpu_columns + GAP_COLUMNS + 4 + GAP_COLUMNS;
     cb_strbuf_fill(page->out, ' ', CB_PAGE_INDENT);
-    cb_strbuf_addf(page->out, "%-*s%*s%-4s%*s", text->name_columns, name_of(text, gpu, buffer),
+    cb_strbuf_addf(page->out, "%-*s%*s%-4s%*s", text->gpu_columns, name_of(text, gpu, buffer),
                    GAP_COLUMNS, "", nearest.count ? cb_path_class_name(nearest.path_class) : "-",
                    GAP_COLUMNS, "");
     cb_paragraph_add(page->out, columns, columns,
@@ -187,7 +192,7 @@ static void add_matrix_line(struct text *text, const char *label, const int *col
 {
     char buffer[48], path[16];
     struct cb_strbuf line = {0};
-    cb_strbuf_addf(&line, "%-*s", text->name_columns, label);
+    cb_strbuf_addf(&line, "%-*s", text->gpu_columns, label);
     for (size_t i = 0; i < count; i++) {
         bool is_last = i + 1 == count;
         const char *cell = row < 0 ? name_of(text, columns[i], buffer)
@@ -212,7 +217,7 @@ static int add_matrix(struct text *text, const char *heading, const int *rows, s
         widths[i] = column_width(text, rows, row_count, columns[i]);
     cb_page_section(&text->page, heading, "%s", "");
     for (size_t first = 0; first < column_count;) {
-        int room = CB_PAGE_COLUMNS - CB_PAGE_INDENT - text->name_columns;
+        int room = CB_PAGE_COLUMNS - CB_PAGE_INDENT - text->gpu_columns;
         size_t count = 0;
         while (first + count < column_count &&
                (count == 0 || widths[first + count] + GAP_COLUMNS <= room))
@@ -428,8 +433,9 @@ int cb_topology_add_text(const struct cb_topology *topology, struct cb_strbuf *o
     int rc = cb_topology_layout_make(topology->map, ALL, ALL, &text.layout, err);
     if (rc)
         return rc;
-    measure_names(&text, text.map->gpus.items, text.map->gpus.count);
-    measure_names(&text, text.map->nics.items, text.map->nics.count);
+    int nic_columns = longest_name(&text, text.map->nics.items, text.map->nics.count);
+    text.gpu_columns = longest_name(&text, text.map->gpus.items, text.map->gpus.count);
+    text.name_columns = text.gpu_columns > nic_columns ? text.gpu_columns : nic_columns;
     rc = add_sections(&text, err);
     cb_topology_layout_fini(&text.layout);
     return rc;
