@@ -348,7 +348,7 @@ const char *cb_format_time(char out[CB_UNIT_TEXT], double seconds)
 {
     static const struct display rows[] = {
         {" ns", 1e-9, 1000}, {" us", 1e-6, 1000}, {" ms", 1e-3, 1000}, {" s", 1, 300},
-        {" min", 60, 120},   {" h", 3600, 72},    {" d", 86400, 0},
+        {" min", 60, 120},   {" h", 3600, 72},    {" d", 86400, 730},  {" years", 31557600, 0},
     };
     return format_scaled(out, seconds, rows, COUNT(rows));
 }

@@ -309,11 +309,20 @@ static int choose_devices(struct run *run, struct cb_error *err)
     return CB_OK;
 }
 
+/* A job that cannot run on these ranks is refused before anything is measured for it. */
+static int check_job(const struct run *run, struct cb_error *err)
+{
+    const struct cb_job *job = &run->options.workload.workload.job;
+    return job->parameters > 0 ? cb_job_check(job, run->coordinator.size, err) : 0;
+}
+
 /* Everything up to the verdict, on every rank. *measured tells whether there is something to
  * report. */
 static int run_job(struct run *run, bool *measured, struct cb_error *err)
 {
     int rc = check_joined(run, err);
+    if (!rc)
+        rc = check_job(run, err);
     if (!rc)
         rc =
             cb_survey_run(&run->coordinator, run->options.workload.workload.nominal_bytes_per_s > 0,

@@ -465,11 +465,14 @@ int cb_judge_exit_status(const struct cb_result *result)
         return 3;
     if (tally.wrong)
         return 1;
-    if (!result->formula.judged)
+    /* What the formula has nothing to say of, the model of the step decides. */
+    bool silent = !result->formula.judged && result->formula.parameters > 0 &&
+                  !(result->formula.communications > 0) && cb_result_is_predicted(result);
+    if (!result->formula.judged && !silent)
         return 3;
     if (result->formula.undecided)
         return 4;
-    if (result->formula.bottleneck)
+    if (silent ? result->prediction.training.bound : result->formula.bottleneck)
         return 1;
     for (size_t i = 0; i < result->checks.count; i++)
         if (result->checks.items[i].status == CB_CHECK_SHORT ||

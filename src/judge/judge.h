@@ -27,7 +27,8 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
                     struct cb_error *err);
 
 /* The exit status that a judged result deserves: 5 stopped early, else 3 a step failed, else 1
- * wrong data, else 3 there is no verdict since a part of it could not be measured, else 4 the
+ * wrong data, else 3 there is no verdict since a part of it could not be measured (where the
+ * formula has nothing to say of the job, the model of the step gives the verdict), else 4 the
  * deciding bandwidth is too noisy to tell, else 1 bottleneck or a check short or in alarm, else 0.
  */
 int cb_judge_exit_status(const struct cb_result *result);

@@ -43,12 +43,52 @@ static double flat_time_s(const void *context, enum cb_op op, double size_bytes,
     return size_bytes * cb_op_bus_factor(op, group->ranks) / bytes_per_s;
 }
 
-/* Why there is nothing to predict from, or NULL. */
-static const char *missing(const struct cb_result *result, const struct cb_machine *machine)
+/* The step that the user timed, or 0. */
+static double stated_step_s(const struct cb_workload *workload, const struct cb_formula *headline)
+{
+    double per_step = headline->communications_per_step > 0 ? headline->communications_per_step : 1;
+    if (workload->span == CB_SPAN_STEP)
+        return workload->time_s;
+    if (workload->span == CB_SPAN_TOTAL && headline->communications > 0)
+        return workload->time_s * per_step / headline->communications;
+    return 0;
+}
+
+/* The compute of a step whose whole was timed: what is left when the model has taken out the
+ * communication that nothing hides, by bisection since what hides depends on the compute. Returns
+ * CB_E_MEASURE, saying so, when the communication alone takes longer. */
+static int compute_of_step(const struct cb_judged_job *judged, double step_s,
+                           struct cb_machine *machine, struct cb_error *err)
+{
+    double low_s = step_s * 1e-6, high_s = step_s;
+    struct cb_training training;
+    machine->compute_source = CB_FROM_GIVEN;
+    machine->compute_s = low_s;
+    int rc = cb_training_predict(&judged->stated, machine, &training, err);
+    if (rc)
+        return rc;
+    if (training.expected.step_s > step_s)
+        return cb_fail(err, CB_E_MEASURE,
+                       "the stated step of %.4g s cannot hold the communication, %.4g s of which "
+                       "the model finds exposed",
+                       step_s, training.expected.exposed_s);
+    for (int i = 0; i < 40; i++) {
+        machine->compute_s = (low_s + high_s) / 2;
+        rc = cb_training_predict(&judged->stated, machine, &training, err);
+        if (rc)
+            return rc;
+        *(training.expected.step_s > step_s ? &high_s : &low_s) = machine->compute_s;
+    }
+    return 0;
+}
+
+/* Why there is nothing to predict from; NULL when there is something. */
+static const char *missing(const struct cb_result *result, const struct cb_machine *machine,
+                           double step_s)
 {
     if (result->rank_count < 1)
         return "how many GPUs there are is not known: judge a result file";
-    if (!(machine->compute_s > 0) && !(machine->flops_per_s > 0))
+    if (!(machine->compute_s > 0) && !(machine->flops_per_s > 0) && !(step_s > 0))
         return "no GEMM rate was measured: state --compute-time";
     return NULL;
 }
@@ -71,10 +111,16 @@ int cb_judge_training(const struct cb_result *result, const struct cb_workload *
         network.time_s = flat_time_s;
     }
     cb_machine_of_result(result, workload, &gemm, &network, &machine);
-    const char *why = missing(result, &machine);
-    if (why)
+    double step_s = stated_step_s(workload, headline);
+    const char *why = missing(result, &machine, step_s);
+    struct cb_error doubt;
+    cb_error_clear(&doubt);
+    if (!why && step_s > 0 && compute_of_step(judged, step_s, &machine, &doubt))
+        why = doubt.what;
+    /* Nobody who states parameters and a time alone asks for it. */
+    if (why && (judged->spread_stated || judged->stated.name[0]))
         snprintf(prediction->note, sizeof(prediction->note), "%s", why);
-    else
+    if (!why)
         rc = cb_judge_training_on(&machine, workload, judged,
                                   headline->judged && headline->bottleneck, prediction, err);
     cb_measured_network_fini(&measured);

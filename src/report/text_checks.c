@@ -8,7 +8,6 @@
 
 #define IDS_SHOWN 8
 #define WARNINGS_SHOWN 20
-#define ASSUMED_MAX 8
 
 struct status_row {
     const char *text;
@@ -185,48 +184,4 @@ void cb_page_add_warnings(struct cb_page *page)
     if (result->warnings.count > WARNINGS_SHOWN)
         cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_HANG, "and %zu more, in the result file",
                      result->warnings.count - WARNINGS_SHOWN);
-}
-
-/* ---- what is assumed ---- */
-
-static int by_length(const void *a, const void *b)
-{
-    size_t left = strlen(*(const char *const *)a);
-    size_t right = strlen(*(const char *const *)b);
-    return (left > right) - (left < right);
-}
-
-void cb_page_add_assumed(struct cb_page *page)
-{
-    const struct cb_formula *formula = &page->result->formula;
-    const char *items[ASSUMED_MAX];
-    size_t count = 0;
-    char once[CB_NAME];
-    if (!formula->judged)
-        return;
-    items[count++] = "no communication is hidden behind compute";
-    items[count++] = "4 bytes per parameter and synchronisation: what a ring all_reduce of 2-byte "
-                     "gradients moves per rank";
-    if (formula->communications_source == CB_FROM_ASSUMED) {
-        snprintf(once, sizeof(once), "%.6g synchronisation%s", formula->communications,
-                 formula->communications == 1 ? " per step" : "s");
-        items[count++] = once;
-    }
-    if (page->result->workloads.count > 0)
-        items[count++] = "the tokens per rank and step of the workloads";
-    if (formula->time_source == CB_FROM_MEASURED && formula->tokens_per_step > 0)
-        items[count++] = "the part of the GEMM rate that training reaches";
-    if (formula->time_source == CB_FROM_ASSUMED && formula->time_note[0])
-        items[count++] = formula->time_note;
-    if (formula->bandwidth_source == CB_FROM_ASSUMED && formula->bandwidth_note[0])
-        items[count++] = formula->bandwidth_note;
-    if (formula->bandwidth_source == CB_FROM_EXTRAPOLATED)
-        items[count++] = "beyond the sizes measured the bandwidth stays as it is there";
-    qsort(items, count, sizeof(*items), by_length);
-    struct cb_strbuf text = {0};
-    for (size_t i = 0; i < count; i++)
-        cb_strbuf_addf(&text, "%s%s", i > 0 ? "; " : "", items[i]);
-    cb_page_section(page, "ASSUMED", "%s", cb_strbuf_get(&text));
-    page->out->failed |= text.failed;
-    cb_strbuf_fini(&text);
 }

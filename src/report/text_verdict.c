@@ -106,6 +106,12 @@ static const struct outcome_row *outcome(const struct cb_formula *formula)
     return formula->undecided ? &undecided : formula->bottleneck ? &bound : &free;
 }
 
+/* What a batch is counted in. */
+static const char *batch_unit(const struct cb_page *page)
+{
+    return page->result->prediction.training.job.sample_flops > 0 ? "samples" : "tokens";
+}
+
 static void add_workload_name(struct cb_page *page, const struct cb_formula *formula)
 {
     char parameters[CB_UNIT_TEXT];
@@ -119,8 +125,8 @@ static void add_workload_name(struct cb_page *page, const struct cb_formula *for
     else
         return;
     if (formula->tokens_per_step > 0)
-        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS, "%s, %s tokens per rank and step", name,
-                     cb_format_count(tokens, formula->tokens_per_step));
+        cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS, "%s, %s %s per rank and step", name,
+                     cb_format_count(tokens, formula->tokens_per_step), batch_unit(page));
     else
         cb_page_text(page, TEXT_COLUMNS, TEXT_COLUMNS, "%s", name);
 }
@@ -129,6 +135,14 @@ static void add_unjudged(struct cb_page *page, const struct cb_formula *formula)
 {
     const char *first = formula->bandwidth_bytes_per_s > 0 ? "" : formula->bandwidth_note;
     const char *second = formula->time_s > 0 ? "" : formula->time_note;
+    bool silent = formula->parameters > 0 && !(formula->communications > 0);
+    if (silent) {
+        cb_page_headline(page, "VERDICT", CB_STYLE_WARN, "none by the formula: %s%s",
+                         formula->communications_note,
+                         cb_result_is_predicted(page->result) ? "; see TRAINING" : "");
+        add_workload_name(page, formula);
+        return;
+    }
     if (*first == '\0' && *second == '\0')
         first = "no workload and no bandwidth to judge";
     cb_page_headline(page, "VERDICT", CB_STYLE_WARN, "none: %s%s%s", first,
@@ -161,6 +175,7 @@ static void add_communication(struct cb_page *page, const struct cb_formula *for
     char parameters[CB_UNIT_TEXT];
     char times[CB_UNIT_TEXT];
     char whole[CB_UNIT_TEXT];
+    char steps[CB_UNIT_TEXT];
     char bandwidth[CB_UNIT_TEXT];
     char made[2 * CB_UNIT_TEXT + 8];
     char step[2 * CB_UNIT_TEXT + 8];
@@ -170,10 +185,28 @@ static void add_communication(struct cb_page *page, const struct cb_formula *for
                   format_plain(times, formula->communications, DIGITS_GIVEN),
                   format_plain(bandwidth, formula->bandwidth_bytes_per_s / 1e9, DIGITS_GIVEN),
                   format_seconds(made, formula->communication_s));
-    if (formula->communications != 1 && formula->span != CB_SPAN_TOTAL)
+    double per_step = formula->communications_per_step > 0 ? formula->communications_per_step : 1;
+    double step_count = formula->communications / per_step;
+    if (step_count != 1 && formula->span != CB_SPAN_TOTAL)
         cb_page_field(page, "", "per step %s s / %s = %s",
-                      format_plain(whole, formula->communication_s, DIGITS_MADE), times,
+                      format_plain(whole, formula->communication_s, DIGITS_MADE),
+                      format_plain(steps, step_count, DIGITS_GIVEN),
                       format_seconds(step, formula->step_communication_s));
+}
+
+/* The factor of the scheme and where it comes from; nothing for the plain one that all assume. */
+static void add_communications(struct cb_page *page, const struct cb_formula *formula)
+{
+    char per_step[CB_UNIT_TEXT];
+    char origin[CB_TEXT + CB_NAME];
+    bool plain = formula->communications_per_step_source == CB_FROM_ASSUMED ||
+                 formula->communications_per_step_source == CB_FROM_NOWHERE;
+    if (plain)
+        return;
+    format_origin(origin, sizeof(origin), formula->communications_per_step_source,
+                  formula->communications_note);
+    cb_page_field(page, "communications", "%s per step%s",
+                  format_plain(per_step, formula->communications_per_step, DIGITS_GIVEN), origin);
 }
 
 static void add_share(struct cb_page *page, const struct cb_formula *formula)
@@ -201,6 +234,7 @@ static void add_arithmetic(struct cb_page *page, const struct cb_formula *formul
     char origin[CB_TEXT];
     cb_strbuf_add(page->out, "\n");
     add_communication(page, formula);
+    add_communications(page, formula);
     format_origin(origin, sizeof(origin), formula->time_source, formula->time_note);
     cb_page_field(page, spans[formula->span].label, "%s s%s%s",
                   format_plain(plain, formula->time_s, DIGITS_GIVEN), spans[formula->span].unit,
@@ -213,11 +247,12 @@ static void add_arithmetic(struct cb_page *page, const struct cb_formula *formul
     char tokens[CB_UNIT_TEXT];
     char limit[CB_UNIT_TEXT];
     bool counted = formula->critical_tokens > 0;
-    cb_page_field(
-        page, "at the limit", "%s%s%s%s would make it %s",
-        cb_format_bandwidth(needed, formula->required_bytes_per_s), counted ? ", or " : "",
-        counted ? cb_format_count(tokens, formula->critical_tokens) : "",
-        counted ? " tokens per rank and step," : "", cb_format_share(limit, formula->threshold));
+    cb_page_field(page, "at the limit", "%s%s%s%s%s%s would make it %s",
+                  cb_format_bandwidth(needed, formula->required_bytes_per_s),
+                  counted ? ", or " : "",
+                  counted ? cb_format_count(tokens, formula->critical_tokens) : "",
+                  counted ? " " : "", counted ? batch_unit(page) : "",
+                  counted ? " per rank and step," : "", cb_format_share(limit, formula->threshold));
 }
 
 void cb_page_add_verdict(struct cb_page *page)

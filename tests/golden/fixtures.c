@@ -583,7 +583,7 @@ static const struct link nvlink = {6.1e-6, 231.5e9};
 static const struct link hdr_link = {5.4e-6, 23.6e9};
 static const struct link hdr_world = {9.8e-6, 186.2e9};
 
-void cb_fixture_gpu_cluster(struct cb_result *result)
+static void add_gpu_cluster(struct cb_result *result)
 {
     start(result);
     result->simulated = true;
@@ -612,21 +612,79 @@ void cb_fixture_gpu_cluster(struct cb_result *result)
     add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_INTER_NODE, 2, hdr_link);
     add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_WORLD, result->rank_count, hdr_world);
     add_gpu_kernels(result);
+}
+
+void cb_fixture_gpu_cluster(struct cb_result *result)
+{
+    add_gpu_cluster(result);
     for (int rank = 0; rank < result->rank_count; rank++)
         add_burn(result, rank);
     judge(result, (struct cb_workload){
                       .job.parameters = 7e9, .communications = 1000, .job.tokens_per_step = 16384});
 }
 
+/* Pairs of a field of the workload and its text. */
+static struct cb_workload workload_of(const char *const (*stated)[2], size_t count)
+{
+    struct cb_workload workload;
+    cb_workload_init(&workload);
+    for (size_t i = 0; i < count; i++) {
+        int field = cb_workload_field_find(stated[i][0]);
+        if (field < 0 || cb_workload_set(&workload, (enum cb_workload_field)field, stated[i][1],
+                                         CB_FROM_GIVEN, NULL))
+            abort();
+    }
+    return workload;
+}
+
+void cb_fixture_training(struct cb_result *result)
+{
+    static const char *const stated[][2] = {
+        {"parameters", "8030261248"},
+        {"layers", "32"},
+        {"hidden", "4096"},
+        {"heads", "32"},
+        {"kv-heads", "8"},
+        {"vocabulary", "128256"},
+        {"sequence", "1024"},
+        {"micro-batch", "1"},
+        {"scheme", "fsdp"},
+        {"gradient-bytes", "4"},
+        {"price-per-gpu-hour", "12.5"},
+        {"currency", "CNY"},
+        {"total-steps", "20k"},
+    };
+    add_gpu_cluster(result);
+    judge(result, workload_of(stated, sizeof(stated) / sizeof(stated[0])));
+}
+
+void cb_fixture_model_parallel(struct cb_result *result)
+{
+    static const char *const stated[][2] = {
+        {"parameters", "70B"},    {"layers", "80"},           {"hidden", "8192"},
+        {"sequence", "4096"},     {"micro-batch", "1"},       {"accumulation", "16"},
+        {"tensor-parallel", "8"}, {"pipeline-parallel", "2"}, {"overlap", "0"},
+    };
+    add_gpu_cluster(result);
+    judge(result, workload_of(stated, sizeof(stated) / sizeof(stated[0])));
+}
+
 const struct cb_fixture *cb_fixtures(size_t *count)
 {
     static const struct cb_fixture fixtures[] = {
-        {"two_hosts", cb_fixture_two_hosts},     {"one_host", cb_fixture_one_host},
-        {"interrupted", cb_fixture_interrupted}, {"wrong_data", cb_fixture_wrong_data},
-        {"undecided", cb_fixture_undecided},     {"paper", cb_fixture_paper},
-        {"impossible", cb_fixture_impossible},   {"nasty", cb_fixture_nasty},
-        {"one_rank", cb_fixture_one_rank},       {"many_nodes", cb_fixture_many_nodes},
+        {"two_hosts", cb_fixture_two_hosts},
+        {"one_host", cb_fixture_one_host},
+        {"interrupted", cb_fixture_interrupted},
+        {"wrong_data", cb_fixture_wrong_data},
+        {"undecided", cb_fixture_undecided},
+        {"paper", cb_fixture_paper},
+        {"impossible", cb_fixture_impossible},
+        {"nasty", cb_fixture_nasty},
+        {"one_rank", cb_fixture_one_rank},
+        {"many_nodes", cb_fixture_many_nodes},
         {"gpu_cluster", cb_fixture_gpu_cluster},
+        {"training", cb_fixture_training},
+        {"model_parallel", cb_fixture_model_parallel},
     };
     *count = sizeof(fixtures) / sizeof(fixtures[0]);
     return fixtures;

@@ -38,6 +38,12 @@ void cb_fixture_many_nodes(struct cb_result *result);
  * whose power limit was lowered. */
 void cb_fixture_gpu_cluster(struct cb_result *result);
 
+/* The same cluster without the burn, for a stated job: an 8B model under FSDP with few tokens and
+ * fp32 gradients, which the network holds up; and one that tensor and pipeline ranks take whole, of
+ * which the formula says nothing. */
+void cb_fixture_training(struct cb_result *result);
+void cb_fixture_model_parallel(struct cb_result *result);
+
 /* As many_nodes, with any number of nodes and ranks per node, six kernel rows per rank. */
 void cb_fixture_cluster(int nodes, int ranks_per_node, struct cb_result *result);
 

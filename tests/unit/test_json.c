@@ -538,6 +538,94 @@ static void test_every_struct_member_has_a_key(void **state)
     assert_rows_reached(&cb_json_result_shape);
 }
 
+/* Fills whatever a shape reaches, each field with another value; lists to their capacity. */
+static void fill_shape(const struct cb_json_shape *shape, char *row, int *seed)
+{
+    for (size_t i = 0; i < shape->field_count; i++) {
+        const struct cb_json_field *field = &shape->fields[i];
+        char *at = row + field->offset;
+        int value;
+        switch (field->kind) {
+        case CB_JSON_BOOL:
+            *(bool *)at = true;
+            break;
+        case CB_JSON_INT:
+            *(int *)at = next_int(seed);
+            break;
+        case CB_JSON_REAL:
+            *(double *)at = next_real(seed);
+            break;
+        case CB_JSON_TEXT:
+            fill_text(at, field->size_bytes, field->key, next_int(seed));
+            break;
+        case CB_JSON_ENUM:
+            value = field->names->count - 1;
+            memcpy(at, &value, sizeof(value));
+            break;
+        case CB_JSON_OBJECT:
+            fill_shape(field->shape, at, seed);
+            break;
+        case CB_JSON_LIST:
+            assert_int_equal(field->count_size_bytes, sizeof(field->capacity));
+            memcpy(row + field->count_offset, &field->capacity, sizeof(field->capacity));
+            for (size_t item = 0; item < field->capacity; item++)
+                fill_shape(field->shape, at + item * field->shape->size_bytes, seed);
+            break;
+        default:
+            fail_msg("a field of kind %d in a training", field->kind);
+        }
+    }
+}
+
+static void test_prediction_survives(void **state)
+{
+    (void)state;
+    struct cb_result result, read;
+    int seed = 0;
+    cb_result_init(&result);
+    struct cb_prediction *prediction = &result.prediction;
+    fill_shape(&cb_json_training_shape, (char *)&prediction->training, &seed);
+    prediction->advice.count = CB_ADVICE_COUNT;
+    for (size_t i = 0; i < CB_ADVICE_COUNT; i++)
+        fill_shape(&cb_json_advice_shape, (char *)&prediction->advice.items[i], &seed);
+    prediction->price_per_gpu_hour = next_real(&seed);
+    snprintf(prediction->currency, sizeof(prediction->currency), "EUR");
+    char *text = to_json(&result);
+    from_json(text, &read);
+    assert_memory_equal(&read.prediction, &result.prediction, sizeof(read.prediction));
+    assert_stable(text);
+    free(text);
+    cb_result_fini(&read);
+}
+
+/* What nothing suffices for is null, and stays infinite; without a prediction there is none. */
+static void test_infinity_survives(void **state)
+{
+    (void)state;
+    struct cb_result result, read;
+    int seed = 0;
+    cb_result_init(&result);
+    fill_shape(&cb_json_training_shape, (char *)&result.prediction.training, &seed);
+    result.prediction.training.critical_tokens = INFINITY;
+    char *text = to_json(&result);
+    assert_non_null(strstr(text, "\"critical_tokens\": null"));
+    from_json(text, &read);
+    assert_true(isinf(read.prediction.training.critical_tokens));
+    free(text);
+    cb_result_fini(&read);
+    cb_result_fini(&result);
+    snprintf(result.prediction.note, sizeof(result.prediction.note), "why");
+    text = to_json(&result);
+    assert_non_null(strstr(text, "\"training\": null"));
+    assert_null(strstr(text, "\"price\""));
+    from_json(text, &read);
+    assert_false(cb_result_is_predicted(&read));
+    assert_memory_equal(&read.prediction, &result.prediction, sizeof(read.prediction));
+    assert_stable(text);
+    free(text);
+    cb_result_fini(&read);
+}
+
 static void test_numbers_are_exact(void **state)
 {
     (void)state;
@@ -1162,6 +1250,8 @@ int main(void)
         cmocka_unit_test(test_every_field_survives),
         cmocka_unit_test(test_empty_result_survives),
         cmocka_unit_test(test_every_struct_member_has_a_key),
+        cmocka_unit_test(test_prediction_survives),
+        cmocka_unit_test(test_infinity_survives),
         cmocka_unit_test(test_numbers_are_exact),
         cmocka_unit_test(test_numbers_are_written_short),
         cmocka_unit_test(test_decimal_point_whatever_the_locale),

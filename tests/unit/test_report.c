@@ -121,8 +121,12 @@ static void redo_arithmetic(const char *text)
     const char *step = strstr(text, "per step ");
     part_s = made_s;
     if (step && sscanf(step, "per step %lf s / %lf = %lf s", &whole_s, &divisor, &step_s) == 3) {
+        double per_step = 1;
+        const char *factor = strstr(text, "    communications ");
+        if (factor)
+            assert_int_equal(sscanf(factor, " communications %lf per step", &per_step), 1);
         assert_near(step_s, whole_s / divisor, 6e-5);
-        assert_near(divisor, count, 0);
+        assert_near(divisor * per_step, count, 1e-5);
         part_s = step_s;
     }
     at = strstr(text, "    share          ");
@@ -153,7 +157,7 @@ static void test_the_arithmetic_can_be_redone(void **state)
         }
         cb_strbuf_fini(&out);
     }
-    assert_int_equal(redone, count - 1); /* but one rank's */
+    assert_int_equal(redone, count - 2); /* but one rank's, and what keeps nothing in step */
 }
 
 /* ---- the verdict ---- */
@@ -248,6 +252,103 @@ static void test_nothing_to_judge_says_why(void **state)
     assert_lacks(cb_strbuf_get(&out), "ASSUMED");
     assert_lacks(cb_strbuf_get(&out), "LINKS");
     cb_strbuf_fini(&out);
+}
+
+/* ---- the model of a step ---- */
+
+static void test_the_model_stands_below_the_verdict(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_training);
+    const char *text = cb_strbuf_get(&out);
+    const char *training = strstr(text, "\n  TRAINING  network-bound, unless more is hidden");
+    assert_non_null(training);
+    assert_true(strstr(text, "\n  VERDICT  communication-bound") < training);
+    assert_true(training < strstr(text, "\n  ADVICE   "));
+    assert_has(text, "communications 2 per step (reference: FSDP full shard: ");
+    assert_has(text, "    exposed share  slow network (p90)  median  fast (p10)\n");
+    assert_has(text, "    idle GPUs      71.5 CNY an hour (29.8 to 102), at 12.5 CNY per GPU");
+    assert_has(text, "    whole training 20k steps in 2.8 h");
+    assert_has(text, "    rule over 1B   8.03B trained parameters: the rule says RoCE");
+    cb_strbuf_fini(&out);
+}
+
+static void test_a_silent_formula_points_to_the_model(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_model_parallel);
+    assert_has(cb_strbuf_get(&out), "  VERDICT  none by the formula: one data-parallel rank: ");
+    assert_has(cb_strbuf_get(&out), "\n  TRAINING  ");
+    cb_strbuf_fini(&out);
+}
+
+/* Each on a line of its own at the end, shortest first; what is given is not among them. */
+static void test_assumptions_close_the_page(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_fixture_training(&result);
+    struct cb_assumptions *list = &result.prediction.training.assumed;
+    list->count = 0;
+    cb_assume(list, "c", 0, CB_FROM_ASSUMED, "a middling assumption");
+    cb_assume(list, "b", 0, CB_FROM_ASSUMED, "short");
+    cb_assume(list, "a", 0, CB_FROM_GIVEN, "given");
+    render(&result, CB_REPORT_TEXT, false, &out);
+    const char *last = strstr(cb_strbuf_get(&out), "\n  ASSUMED\n    short\n    a middling ");
+    assert_non_null(last);
+    assert_null(strstr(last, "given"));
+    assert_null(strstr(last, "\n  CHECKS"));
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+static void test_slower_nodes_are_said_in_words(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_fixture_training(&result);
+    result.prediction.training.speedup[1].speedup = 0.83;
+    result.prediction.training.critical_tokens = INFINITY;
+    result.prediction.training.required_bytes_per_s = INFINITY;
+    result.prediction.training.memory.fits = false;
+    result.prediction.advice.count = 0;
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "2 nodes would be slower than 1: 0.83 times its throughput");
+    assert_has(cb_strbuf_get(&out), "no number of tokens per rank and step would do");
+    assert_has(cb_strbuf_get(&out), "no bandwidth would do: ");
+    assert_has(cb_strbuf_get(&out), "DOES NOT FIT");
+    assert_has(cb_strbuf_get(&out), "  ADVICE   nothing that the model can try lifts the charge");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+/* Where the formula and the model answer otherwise, the page says so. */
+static void test_two_verdicts_are_explained(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_fixture_training(&result);
+    result.prediction.training.bound = false;
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "    two verdicts   the formula finds a bottleneck, 53 %: why");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+static void test_no_model_says_why(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_fixture_paper(&result);
+    snprintf(result.prediction.note, sizeof(result.prediction.note), "nobody knows");
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "  TRAINING   no model of the step: nobody knows\n");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
 }
 
 /* ---- what must not be overlooked ---- */
@@ -714,6 +815,12 @@ int main(void)
         cmocka_unit_test(test_a_share_at_the_limit_shows_its_side),
         cmocka_unit_test(test_undecided_is_neither),
         cmocka_unit_test(test_nothing_to_judge_says_why),
+        cmocka_unit_test(test_the_model_stands_below_the_verdict),
+        cmocka_unit_test(test_a_silent_formula_points_to_the_model),
+        cmocka_unit_test(test_assumptions_close_the_page),
+        cmocka_unit_test(test_slower_nodes_are_said_in_words),
+        cmocka_unit_test(test_two_verdicts_are_explained),
+        cmocka_unit_test(test_no_model_says_why),
         cmocka_unit_test(test_wrong_data_come_first),
         cmocka_unit_test(test_early_stop_and_simulation_are_near_the_top),
         cmocka_unit_test(test_made_up_speed_is_not_nominal),
