@@ -1,0 +1,153 @@
+#define _GNU_SOURCE /* sched_setaffinity */
+#include "cb_test.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "measure/binding.h"
+#include "topology/binding.h"
+
+/* ---- who shares with whom ---- */
+
+static void check(const struct cb_binding_wish *wishes, int count, int mine, int sharer,
+                  int sharers)
+{
+    int place = -1, all = -1;
+    cb_binding_share(wishes, count, mine, &place, &all);
+    assert_int_equal(place, sharer);
+    assert_int_equal(all, sharers);
+}
+
+static void test_ranks_beside_the_same_device_share(void **state)
+{
+    /* Two GPUs on each of two sockets, dealt out by turns, and one whose place is unknown. */
+    const struct cb_binding_wish wishes[] = {
+        {.cpus = "0-31"}, {.cpus = "32-63"}, {.cpus = "0-31"}, {.cpus = "32-63"}, {.cpus = ""}};
+    (void)state;
+    check(wishes, 5, 0, 0, 2);
+    check(wishes, 5, 2, 1, 2);
+    check(wishes, 5, 1, 0, 2);
+    check(wishes, 5, 3, 1, 2);
+    check(wishes, 5, 4, 0, 1);
+}
+
+static void test_ranks_bound_by_the_launcher_take_no_share(void **state)
+{
+    const struct cb_binding_wish wishes[] = {
+        {.cpus = "0-31", .bound = true}, {.cpus = "0-31"}, {.cpus = "0-31"}};
+    (void)state;
+    check(wishes, 3, 1, 0, 2);
+    check(wishes, 3, 2, 1, 2);
+}
+
+/* ---- this machine ---- */
+
+static cpu_set_t allowed;
+
+static int remember(void **state)
+{
+    (void)state;
+    return sched_getaffinity(0, sizeof(allowed), &allowed);
+}
+
+static int restore(void **state)
+{
+    (void)state;
+    return sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+static void require_cores(int count)
+{
+    struct cb_topo_binding binding;
+    struct cb_error err;
+    assert_ok(cb_topo_discover_binding(&binding, &err), &err);
+    if (binding.bound || binding.cores < count) {
+        print_message("needs %d cores to choose from\n", count);
+        skip();
+    }
+}
+
+static void test_shares_are_disjoint_and_whole(void **state)
+{
+    struct cb_error err;
+    cpu_set_t first, second, both;
+    (void)state;
+    require_cores(2);
+    assert_int_equal(cb_near_bind("", 0, 2, &err), 1);
+    assert_int_equal(sched_getaffinity(0, sizeof(first), &first), 0);
+    restore(NULL);
+    assert_int_equal(cb_near_bind("", 1, 2, &err), 1);
+    assert_int_equal(sched_getaffinity(0, sizeof(second), &second), 0);
+    CPU_AND(&both, &first, &second);
+    assert_int_equal(CPU_COUNT(&both), 0);
+    CPU_OR(&both, &first, &second);
+    assert_true(CPU_EQUAL(&both, &allowed));
+}
+
+static void test_nothing_to_bind_to(void **state)
+{
+    struct cb_error err;
+    cpu_set_t now;
+    (void)state;
+    assert_int_equal(cb_near_bind("", 0, 1, &err), 0);    /* everything */
+    assert_int_equal(cb_near_bind("", 0, 9999, &err), 0); /* more ranks than cores */
+    assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+    assert_true(CPU_EQUAL(&now, &allowed));
+}
+
+static void test_share_of_some_cpus(void **state)
+{
+    struct cb_error err;
+    struct cb_topo_binding binding;
+    char cpus[32];
+    cpu_set_t now;
+    (void)state;
+    require_cores(2);
+    size_t last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(last, &allowed))
+        last--;
+    snprintf(cpus, sizeof(cpus), "%zu", last);
+    assert_int_equal(cb_near_compare(cpus), 1);
+    int bound = cb_near_bind(cpus, 0, 1, &err);
+    if (bound == 0) /* one hardware thread of a core that has two is no whole core */
+        skip();
+    assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+    assert_int_equal(CPU_COUNT(&now), 1);
+    assert_true(CPU_ISSET(last, &now));
+    assert_ok(cb_topo_discover_binding(&binding, &err), &err);
+    assert_true(binding.bound);
+    assert_int_equal(cb_near_compare(cpus), 1);
+    for (size_t other = 0; other < last; other++)
+        if (CPU_ISSET(other, &allowed)) {
+            snprintf(cpus, sizeof(cpus), "%zu", other);
+            assert_int_equal(cb_near_compare(cpus), 0);
+            return;
+        }
+}
+
+static void test_unknown_place(void **state)
+{
+    char cpus[64] = "7", bus_id[24] = "x";
+    (void)state;
+    assert_false(cb_near_find_cpus("ffff:1f:1f.7", cpus, sizeof(cpus)));
+    assert_string_equal(cpus, "");
+    assert_int_equal(cb_near_compare(""), -1);
+    assert_false(cb_near_find_interface("no-such-interface", bus_id, sizeof(bus_id)));
+    assert_string_equal(bus_id, "");
+    assert_false(cb_near_find_interface("", bus_id, sizeof(bus_id)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranks_beside_the_same_device_share),
+        cmocka_unit_test(test_ranks_bound_by_the_launcher_take_no_share),
+        cmocka_unit_test_setup_teardown(test_shares_are_disjoint_and_whole, remember, restore),
+        cmocka_unit_test_setup_teardown(test_nothing_to_bind_to, remember, restore),
+        cmocka_unit_test_setup_teardown(test_share_of_some_cpus, remember, restore),
+        cmocka_unit_test(test_unknown_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
