@@ -179,7 +179,7 @@ static struct link gpu_link(const struct cb_facts *facts)
                           ? poorest->nvlink_bytes_per_s
                           : cb_link_nvlink_bytes_per_s(poorest->nvlink_version / 10, 1);
         link.bytes_per_s = each > 0 ? poorest->nvlinks * each : 0;
-        snprintf(link.name, sizeof(link.name), "%d NVLinks%s", poorest->nvlinks,
+        snprintf(link.name, sizeof(link.name), "NVLink x%d%s", poorest->nvlinks,
                  poorest->nvlink_switch > 0 ? " through NVSwitch" : "");
         snprintf(link.note, sizeof(link.note), "%s",
                  poorest->nvlink_bytes_per_s > 0 ? "as the driver states them"

@@ -32,31 +32,42 @@ static void add_crossing(struct cb_page *page, const struct cb_crossing *crossin
 {
     double nominal = crossing->nominal_bytes_per_s, measured = crossing->measured_bytes_per_s;
     const char *scope = cb_scope_name(crossing->scope), *op = cb_op_name(crossing->op);
-    char text[CB_UNIT_TEXT], share[CB_UNIT_TEXT];
+    char text[CB_UNIT_TEXT], share[CB_UNIT_TEXT], size[CB_UNIT_TEXT];
+    cb_format_bytes(size, crossing->size_bytes);
     if (nominal > 0) {
         bool giga = nominal >= 1e9;
         double unit = giga ? 1e9 : 1e6;
-        cb_page_field(page, scope, "%.3g of %.3g %s %s, %s (%s; %s)", measured / unit,
+        cb_page_field(page, scope, "%.3g of %.3g %s %s, %s (%s of %s; %s)", measured / unit,
                       nominal / unit, giga ? "GB/s" : "MB/s", crossing->link,
-                      cb_format_share(share, measured / nominal), op, crossing->note);
+                      cb_format_share(share, measured / nominal), op, size, crossing->note);
         return;
     }
-    cb_page_field(page, scope, "%s%s%s, nominal unknown (%s; %s)",
+    cb_page_field(page, scope, "%s%s%s, nominal unknown (%s of %s; %s)",
                   cb_format_bandwidth(text, measured), crossing->link[0] ? " over " : "",
-                  crossing->link, op, crossing->note);
+                  crossing->link, op, size, crossing->note);
 }
 
 /* ---- what the nodes have ---- */
 
-/* "8 x NVIDIA A100-SXM4-80GB", one for each model in a row. */
+static bool is_same_gpu(const struct cb_facts_gpu *a, const struct cb_facts_gpu *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->nvlinks == b->nvlinks;
+}
+
+/* "7 x NVIDIA A100-SXM4-80GB (12 NVLinks), 1 x ..." */
 static void describe_gpus(const struct cb_facts *map, struct cb_strbuf *out)
 {
-    for (int first = 0, count; first < map->gpu_count; first += count) {
-        const struct cb_facts_gpu *gpu = &map->gpus[first];
-        for (count = 1; first + count < map->gpu_count &&
-                        strcmp(map->gpus[first + count].name, gpu->name) == 0 &&
-                        map->gpus[first + count].nvlinks == gpu->nvlinks;)
-            count++;
+    bool told[CB_FACTS_GPUS] = {false};
+    for (int i = 0; i < map->gpu_count; i++) {
+        const struct cb_facts_gpu *gpu = &map->gpus[i];
+        int count = 0;
+        if (told[i])
+            continue;
+        for (int j = i; j < map->gpu_count; j++)
+            if (is_same_gpu(gpu, &map->gpus[j])) {
+                told[j] = true;
+                count++;
+            }
         cb_strbuf_addf(out, "%s%d x %s", out->length_bytes ? ", " : "", count,
                        gpu->name[0] ? gpu->name : "GPU");
         if (gpu->nvlinks > 0)

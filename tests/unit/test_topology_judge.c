@@ -132,7 +132,7 @@ static void test_over_nccl(void **state)
     check(&list, CB_SCOPE_WORLD, 40e9, 50e9, "InfiniBand mlx5_0:1 and 1 more", "own rate");
     check(&list, CB_SCOPE_INTER_NODE, 23e9, 25e9, "InfiniBand mlx5_0:1", "own rate");
     /* 12 links of the third generation, 25 GB/s each way */
-    check(&list, CB_SCOPE_INTRA_NODE, 230e9, 300e9, "12 NVLinks through NVSwitch", "data sheet");
+    check(&list, CB_SCOPE_INTRA_NODE, 230e9, 300e9, "NVLink x12 through NVSwitch", "data sheet");
     cb_vec_fini(&list);
 }
 
