@@ -140,6 +140,11 @@ void cb_facts_from_map(const struct cb_map *map, struct cb_facts *out);
  * Devices that the map lacks stay without links. Pure. */
 void cb_facts_add_paths(const struct cb_map *map, struct cb_facts *facts);
 
+/* The other way round: puts into the map of the same machine what the facts know and the map does
+ * not: models and numbers of GPUs, NVLinks between them, what ports are, their rates and states.
+ * Devices are joined on bus ids, NICs on names. Errors: CB_E_MEMORY, *map is then as it was. */
+int cb_map_complete(const struct cb_facts *facts, struct cb_map *map, struct cb_error *err);
+
 /* Reads what this node's kernel says (below sysroot, "" or NULL for the running system): everything
  * but GPUs, NVLinks and paths. used is the interface of the job's route, "" when unknown. *out is
  * initialised first. Errors: CB_E_MEMORY. Not collective. */

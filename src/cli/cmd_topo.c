@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/topo_live.h"
 #include "report/topology.h"
 #include "topology/findings.h"
 #include "topology/map_read.h"
@@ -118,13 +119,16 @@ static int load_file(const char *path, struct topo *topo, struct cb_error *err)
     return rc;
 }
 
-static int load_this_machine(struct topo *topo, struct cb_error *err)
+#ifndef COMMBOUND_TOPOLOGY
+int cb_cli_look_around(struct cb_map *map, struct cb_facts *facts, struct cb_error *err)
 {
-    (void)topo;
+    (void)map;
+    (void)facts;
     cb_fail(err, CB_E_UNSUPPORTED, "this build cannot look at this machine");
-    cb_error_set_hint(err, "give a map with --from FILE");
+    cb_error_set_hint(err, "install libhwloc-dev and build again, or give a map with --from FILE");
     return CB_E_UNSUPPORTED;
 }
+#endif
 
 /* What is wrong with a file is told as what is wrong with a machine is. */
 static int add_note(struct topo *topo, const struct cb_map_note *note)
@@ -219,7 +223,8 @@ static int draw(const struct topo_input *input, int *status, struct cb_error *er
     struct topo topo = {.facts = malloc(sizeof(*topo.facts))};
     int rc = topo.facts ? 0 : out_of_memory(err);
     if (rc == 0)
-        rc = input->from ? load_file(input->from, &topo, err) : load_this_machine(&topo, err);
+        rc = input->from ? load_file(input->from, &topo, err)
+                         : cb_cli_look_around(&topo.map, topo.facts, err);
     if (rc == 0)
         rc = collect_findings(&topo, err);
     if (rc == 0)

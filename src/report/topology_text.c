@@ -254,8 +254,8 @@ static void describe_way(const struct cb_map_path *path, char *out, size_t size_
     else if ((path->kind == CB_MAP_LINK_NVLINK || path->kind == CB_MAP_LINK_NVSWITCH) &&
              path->generation > 0)
         snprintf(out, size_bytes, "%s, NVLink %d", kind, path->generation);
-    else
-        snprintf(out, size_bytes, "%s", kind);
+    else /* the source may be one that cannot show NVLinks */
+        snprintf(out, size_bytes, "%s", path->kind == CB_MAP_LINK_UNKNOWN ? "not shown" : kind);
 }
 
 static bool is_alike(const struct link_row *left, const struct link_row *right)
@@ -271,7 +271,7 @@ static int count_pair(const struct cb_map *map, int a, int b, const char *betwee
     struct link_row row = {.between = between, .pairs = 1};
     char buffer[16];
     cb_map_path(map, a, b, &path);
-    if (path.kind == CB_MAP_LINK_UNKNOWN)
+    if (path.kind == CB_MAP_LINK_UNKNOWN && path.path_class == CB_CLASS_UNKNOWN)
         return 0;
     snprintf(row.path, sizeof(row.path), "%s", cb_topology_path(map, a, b, buffer));
     describe_way(&path, row.over, sizeof(row.over));
