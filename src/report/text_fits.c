@@ -42,7 +42,7 @@ void cb_page_add_fits(struct cb_page *page)
         {NULL, CB_ALIGN_LEFT, 0},         {NULL, CB_ALIGN_LEFT, 0},
         {"from", CB_ALIGN_RIGHT, 0},      {"latency", CB_ALIGN_RIGHT, 0},
         {"bandwidth", CB_ALIGN_RIGHT, 0}, {"half at", CB_ALIGN_RIGHT, 0},
-        {"off by", CB_ALIGN_RIGHT, 0},
+        {"error", CB_ALIGN_RIGHT, 0},
     };
     const struct cb_fit_row *rows = page->result->fits.items;
     size_t count = page->result->fits.count;
@@ -58,8 +58,8 @@ void cb_page_add_fits(struct cb_page *page)
         any_refused = any_refused || !rows[last].accepted;
     }
     cb_page_section(page, "FITS",
-                    "time = latency + bus factor x size / bandwidth, from a size on; half of it "
-                    "at a size; the worst size is off by so much");
+                    "time = latency + bus factor x size / bandwidth, from a size on; where half of "
+                    "the bandwidth is reached; the worst error");
     cb_page_table(page, &table);
     if (any_refused)
         cb_page_text(page, CB_PAGE_INDENT, CB_PAGE_INDENT,

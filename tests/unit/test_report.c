@@ -571,6 +571,51 @@ static void test_what_others_published_is_shown(void **state)
     cb_result_fini(&result);
 }
 
+static void test_fits_take_a_line_per_curve(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    cb_fixture_two_hosts(&result);
+    cb_vec_fini(&result.fits);
+    const struct cb_fit_row rows[] = {
+        {.op = CB_OP_REDUCE_SCATTER,
+         .scope = CB_SCOPE_INTRA_NODE,
+         .from_bytes = 8,
+         .to_bytes = 1024,
+         .alpha_s = 11e-6,
+         .accepted = true},
+        {.op = CB_OP_REDUCE_SCATTER,
+         .scope = CB_SCOPE_INTRA_NODE,
+         .from_bytes = 2048,
+         .to_bytes = 1u << 30,
+         .alpha_s = 123.4e-6,
+         .bytes_per_s_inf = 0.1176e9,
+         .half_bytes = 1023 * 1024,
+         .max_relative_error = 0.22},
+        {.op = CB_OP_ALL_REDUCE,
+         .scope = CB_SCOPE_WORLD,
+         .from_bytes = 8,
+         .to_bytes = 64,
+         .alpha_s = 40e-6,
+         .max_relative_error = 1e-9,
+         .accepted = true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct cb_fit_row *row = cb_vec_add(&result.fits);
+        assert_non_null(row);
+        *row = rows[i];
+    }
+    struct cb_strbuf out = {0};
+    render(&result, CB_REPORT_TEXT, false, &out);
+    const char *text = cb_strbuf_get(&out);
+    assert_has(text, "reduce_scatter  intra_node  2 KiB   123 us   118 MB/s  1023 KiB   ! 22 %");
+    assert_has(text, "all_reduce      world         8 B    40 us          -         -  < 0.1 %");
+    assert_lacks(text, "11 us");
+    assert_has(text, "! off by more than 15 % somewhere");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
 static void test_an_empty_result_is_a_short_report(void **state)
 {
     (void)state;
@@ -831,6 +876,7 @@ int main(void)
         cmocka_unit_test(test_rows_in_any_order),
         cmocka_unit_test(test_checks_with_one_reason_share_a_line),
         cmocka_unit_test(test_what_others_published_is_shown),
+        cmocka_unit_test(test_fits_take_a_line_per_curve),
         cmocka_unit_test(test_an_empty_result_is_a_short_report),
         cmocka_unit_test(test_csv_of_every_fixture),
         cmocka_unit_test(test_csv_of_a_burn),
