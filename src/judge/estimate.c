@@ -183,7 +183,8 @@ static const enum cb_op substitutes[CB_OP_COUNT][3] = {
 
 /* ---- another group ---- */
 
-/* The bus bandwidth of a ring over the world, seen on a gather; 0 when none was measured. */
+/* The bus bandwidth that a ring over the world has: seen on a gather, else at most the rate of a
+ * node's links; 0 when neither is known. */
 static double ring_bytes_per_s(const struct cb_measured_network *network, int nodes)
 {
     static const enum cb_op rings[] = {CB_OP_ALL_GATHER, CB_OP_REDUCE_SCATTER};
@@ -195,12 +196,15 @@ static double ring_bytes_per_s(const struct cb_measured_network *network, int no
         if (best > 0)
             return best;
     }
+    for (size_t i = 0; i < network->run_count; i++)
+        if (network->runs[i].nodes == nodes)
+            return network->runs[i].link_bytes_per_s;
     return 0;
 }
 
 /* By how much an all_reduce over two or three nodes is faster than rings, which is what more nodes
- * have. With a gather measured the two are compared; without, the fast pace takes it for nothing,
- * the slow one for all that a tree can gain. */
+ * have. Where a ring's bandwidth is known the two are compared; else the fast pace takes the gain
+ * for nothing, the slow one for all that a tree can gain. */
 static double lost_gain(const struct cb_measured_network *network, enum cb_op op,
                         const struct parts *base, double size_bytes,
                         const struct cb_group_shape *group, enum cb_pace pace)

@@ -15,10 +15,11 @@ struct cb_network_estimate {
  *
  * Inside the measured sizes of the same group it is interpolated log-log; outside them it is what
  * the accepted fit of the outermost regime gives, else what the outermost size's bandwidth makes of
- * it. On another group the latency grows by its law and the rest as the bus factor and the fabric's
- * share say; an all_reduce of a tree over two or three nodes loses what the tree gained there, down
- * to the bus bandwidth that a gather was seen to have. The slow and the fast pace are then further
- * apart by the error of the confidence.
+ * it. On another group the run of the nearest number of nodes decides: its latency grows by the
+ * law, which is fitted to all runs, and the rest as the bus factor and the fabric's share say. An
+ * all_reduce of a tree over two or three nodes loses what the tree gained there, down to the bus
+ * bandwidth that a gather was seen to have, or else that the nodes' links are sold with. The slow
+ * and the fast pace are then further apart by the error of the confidence.
  *
  * A group inside a node rests on the rows of intra_node, one of single ranks per node on
  * inter_node, any other on world; where the job has one node, or one rank per node, two of these

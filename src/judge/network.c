@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "judge/estimate.h"
+#include "judge/topology.h"
 
 static int fit_curve(struct cb_network_curve *curve, struct cb_error *err)
 {
@@ -65,6 +66,20 @@ static void free_run(struct cb_network_run *run)
             cb_curve_fini(&run->curves[op][scope].curve);
 }
 
+/* What the world's traffic crosses between the nodes, as their maps have it. */
+static int find_link(struct cb_network_run *run, const struct cb_result *result,
+                     struct cb_error *err)
+{
+    static const struct cb_offered_network nothing_offered = {0};
+    cb_crossing_list crossings = {0};
+    int rc = cb_topology_crossings(result, &nothing_offered, &crossings, err);
+    for (size_t i = 0; i < crossings.count && run->nodes > 1; i++)
+        if (crossings.items[i].scope == CB_SCOPE_WORLD)
+            run->link_bytes_per_s = crossings.items[i].nominal_bytes_per_s;
+    cb_vec_fini(&crossings);
+    return rc;
+}
+
 static int collect_run(struct cb_network_run *run, const struct cb_result *result,
                        struct cb_error *err)
 {
@@ -75,6 +90,8 @@ static int collect_run(struct cb_network_run *run, const struct cb_result *resul
     for (int op = 0; op < CB_OP_COUNT && rc == 0; op++)
         for (int scope = 0; scope < CB_SCOPE_COUNT && rc == 0; scope++)
             rc = collect_curve(run, result, (enum cb_op)op, (enum cb_scope)scope, err);
+    if (rc == 0)
+        rc = find_link(run, result, err);
     if (rc)
         free_run(run);
     return rc;

@@ -23,6 +23,7 @@ struct cb_network_curve {
 /* What one result tells. */
 struct cb_network_run {
     int nodes, gpus_per_node; /* an uneven job counts as even */
+    double link_bytes_per_s;  /* of a node's network, all links, nominal, one way; 0: unknown */
     struct cb_network_curve curves[CB_OP_COUNT][CB_SCOPE_COUNT];
 };
 

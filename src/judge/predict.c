@@ -100,6 +100,8 @@ static int collect(const struct cb_result *const *results, size_t count,
         return rc;
     evidence->results = results;
     evidence->workload = workload;
+    for (size_t i = 0; i < count && workload->nominal_bytes_per_s > 0; i++)
+        evidence->network.runs[i].link_bytes_per_s = workload->nominal_bytes_per_s;
     evidence->parameters =
         workload->job.parameters > 0 ? workload->job.parameters : cb_workload_default()->parameters;
     evidence->gpus_per_node =
@@ -309,18 +311,23 @@ static int assume_growth(const struct evidence *evidence, struct cb_forecast *fo
                          cb_scaling_tree_gain(run->nodes) > 1;
     bool ring_was_seen = run->curves[CB_OP_ALL_GATHER][CB_SCOPE_WORLD].curve.rows.count > 0 ||
                          run->curves[CB_OP_REDUCE_SCATTER][CB_SCOPE_WORLD].curve.rows.count > 0;
+    const char *text =
+        "half of what a tree of so few nodes may gain is lost over more; all of it at "
+        "the slow pace, nothing at the fast one";
+    if (ring_was_seen)
+        text = "all_reduce over more nodes is no faster than gathers were: what a tree of so few "
+               "nodes gains is lost";
+    else if (run->link_bytes_per_s > 0)
+        text = "all_reduce over more nodes is no faster than a node's links: what a tree of so few "
+               "nodes gains is lost";
     int rc = assume_latency(evidence, forecast);
     if (rc == 0)
         rc = cb_forecast_assume(forecast, "fabric", 0, CB_FROM_REFERENCE,
                                 "the fabric goes on as it began, less 6 %% at 128 times the nodes");
     if (rc || !tree_was_seen)
         return rc;
-    return cb_forecast_assume(
-        forecast, "tree", cb_scaling_tree_gain(run->nodes), CB_FROM_REFERENCE, "%s",
-        ring_was_seen ? "all_reduce over more nodes is no faster than gathers were: what a tree of "
-                        "so few nodes gains is lost"
-                      : "half of what a tree of so few nodes may gain is lost over more; all of it "
-                        "at the slow pace, nothing at the fast one");
+    return cb_forecast_assume(forecast, "tree", cb_scaling_tree_gain(run->nodes), CB_FROM_REFERENCE,
+                              "%s", text);
 }
 
 static bool was_measured(const struct evidence *evidence, int nodes)

@@ -252,6 +252,15 @@ static void takes_back_what_a_tree_of_two_nodes_gained(void **state)
     assert_near(ask(&network, CB_OP_ALL_REDUCE, size_bytes, 64, 8).time_s,
                 factor * size_bytes / (360e9 * share), 0.01);
     drop(&result, &network);
+    /* Or the links are known, which no ring outruns. */
+    make(&result, &network, "nccl", 2, 8, lines, 1);
+    network.runs[0].link_bytes_per_s = 400e9;
+    assert_near(ask(&network, CB_OP_ALL_REDUCE, size_bytes, 64, 8).time_s,
+                factor * size_bytes / (400e9 * share), 0.01);
+    network.runs[0].link_bytes_per_s = 100e9; /* and no tree more than doubles */
+    assert_near(ask(&network, CB_OP_ALL_REDUCE, size_bytes, 64, 8).time_s,
+                2 * factor * size_bytes / (480e9 * share), 0.01);
+    drop(&result, &network);
     /* Unknown: between all and nothing of the 2. */
     make(&result, &network, "nccl", 2, 8, lines, 1);
     assert_near(ask_pace_s(&network, CB_OP_ALL_REDUCE, size_bytes, 64, 8, CB_PACE_FAST),
