@@ -9,8 +9,9 @@
 
 #include "judge/estimate.h"
 
-#define FEWEST_SIZES 8 /* of a curve worth leaving sizes out of */
-#define MOST 0.05      /* median error of the sizes that were left out */
+#define FEWEST_SIZES 8          /* of a curve worth leaving sizes out of */
+#define MOST 0.05               /* median error of the sizes that were left out */
+#define LARGE_BYTES 268435456.0 /* from here on bandwidth is what counts */
 #define TOKENS 24
 #define LOGS 128
 
@@ -216,6 +217,62 @@ static void interpolates_sizes_that_were_left_out(void **state)
     cb_vec_fini(&all);
 }
 
+/* ---- from two nodes to four ---- */
+
+static const struct curve *find_log(const struct curve *curves, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(curves[i].name, name) == 0)
+            return &curves[i];
+    return NULL;
+}
+
+/* Two and four nodes of the same kind, eight A100 and eight 200 Gb/s links each: the larger
+ * predicted from the smaller. */
+static void predicts_four_nodes_from_two(void **state)
+{
+    static const struct cb_group_shape group = {32, 4};
+    const void *const *given = *state;
+    size_t count = *(const size_t *)given[1];
+    const struct curve *two = find_log(given[0], count, "a100_2node_ib_hdr_oldfmt.log");
+    const struct curve *four = find_log(given[0], count, "a100_4node_ib_oldfmt.log");
+    struct cb_result result;
+    struct cb_measured_network network;
+    struct cb_error err;
+    double errors[256];
+    size_t tried = 0;
+    if (!two || !four)
+        skip();
+    fill_result(two, SIZE_MAX, &result);
+    result.rank_count = 16;
+    assert_non_null(cb_vec_add(&result.nodes));
+    assert_non_null(cb_vec_add(&result.nodes));
+    for (size_t i = 0; i < result.collectives.count; i++) {
+        struct cb_collective_row *row = &result.collectives.items[i];
+        row->ranks = 16;
+        row->bus_bytes_per_s *= cb_op_bus_factor(CB_OP_ALL_REDUCE, 16);
+    }
+    assert_ok(cb_measured_network_init(&network, &result, &err), &err);
+    network.runs[0].link_bytes_per_s = 200e9;
+    for (size_t i = 0; i < four->rows.count && tried < 256; i++) {
+        const struct row *row = &four->rows.items[i];
+        struct cb_network_estimate estimate = cb_measured_network_estimate(
+            &network, CB_OP_ALL_REDUCE, row->size_bytes, &group, CB_PACE_MEDIAN);
+        errors[tried] = estimate.time_s / row->time_s - 1;
+        print_message("    %11.0f B: %+.1f %%\n", row->size_bytes, 100 * errors[tried]);
+        errors[tried] = fabs(errors[tried]);
+        if (row->size_bytes >= LARGE_BYTES)
+            assert_true(errors[tried] <= cb_confidence_error(CB_CONFIDENCE_WITHIN_4X));
+        tried++;
+    }
+    double middle = median(errors, tried);
+    print_message("four nodes from two: median %.1f %%, worst %.1f %%\n", 100 * middle,
+                  100 * errors[tried - 1]);
+    assert_true(middle <= cb_confidence_error(CB_CONFIDENCE_WITHIN_4X));
+    cb_measured_network_fini(&network);
+    cb_result_fini(&result);
+}
+
 int main(void)
 {
     static struct curve curves[LOGS];
@@ -227,6 +284,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(interpolates_sizes_that_were_left_out, state),
+        cmocka_unit_test_prestate(predicts_four_nodes_from_two, state),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     for (size_t i = 0; i < count; i++)
