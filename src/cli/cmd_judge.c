@@ -63,6 +63,7 @@ static const char doc[] =
     "  commbound judge --bandwidth 12.5GB/s --parameters 7B --step-time 3s\n"
     "  commbound judge --bandwidth 1Gb/s --parameters 1B --steps 9k --total-time 9d\n"
     "  commbound judge result.json --parameters 13B --tokens 2048\n"
+    "  commbound judge result.json --model llama-8b --scheme fsdp --micro-batch 2\n"
     "\n"
     "Communication is a bottleneck when parameters x 4 bytes x communications / bandwidth takes "
     "more than 20 % of the training time. On paper --bandwidth, --parameters and one time are "
