@@ -171,11 +171,12 @@ static const struct cb_json_shape band_row_shape = {
     .field_count = sizeof(band_row_fields) / sizeof(band_row_fields[0]),
     .size_bytes = CB_PACE_COUNT * sizeof(struct cb_step_cost),
 };
+/* Bytes of one row of the band. */
+#define BAND_ROW_BYTES (CB_PACE_COUNT * sizeof(struct cb_step_cost))
 #define BAND(index, name)                                                                          \
     {                                                                                              \
-        .key = name, .kind = CB_JSON_OBJECT,                                                       \
-        .offset = (index)*CB_PACE_COUNT * sizeof(struct cb_step_cost),                             \
-        .size_bytes = CB_PACE_COUNT * sizeof(struct cb_step_cost), .shape = &band_row_shape        \
+        .key = name, .kind = CB_JSON_OBJECT, .offset = (index)*BAND_ROW_BYTES,                     \
+        .size_bytes = BAND_ROW_BYTES, .shape = &band_row_shape                                     \
     }
 static const struct cb_json_field band_fields[] = {
     BAND(0, "overlap_0"),
@@ -185,7 +186,7 @@ static const struct cb_json_field band_fields[] = {
 static const struct cb_json_shape band_shape = {
     .fields = band_fields,
     .field_count = sizeof(band_fields) / sizeof(band_fields[0]),
-    .size_bytes = CB_OVERLAP_COUNT * CB_PACE_COUNT * sizeof(struct cb_step_cost),
+    .size_bytes = CB_OVERLAP_COUNT * BAND_ROW_BYTES,
 };
 _Static_assert(sizeof(band_fields) / sizeof(band_fields[0]) == CB_OVERLAP_COUNT, "one per overlap");
 

@@ -205,8 +205,9 @@ static void test_size_is_limited(void **state)
     static char text[CB_WORKLOAD_FILE_MAX_BYTES + 2];
     struct cb_workload_texts texts;
     struct cb_error err;
+    static const char job[] = "model: sdxl\n";
     memset(text, '#', sizeof(text));
-    memcpy(text, "model: sdxl\n", 12);
+    memcpy(text, job, sizeof(job) - 1);
     assert_ok(cb_workload_file_read("job.yaml", text, CB_WORKLOAD_FILE_MAX_BYTES, &texts, &err),
               &err);
     assert_int_equal(
