@@ -341,8 +341,8 @@ static void complete_parameters(struct cb_job *job, struct cb_assumptions *assum
     if (job->adapter != CB_ADAPTER_NONE && job->trainable_parameters == 0) {
         if (job->adapter_rank == 0) {
             job->adapter_rank = ASSUMED_ADAPTER_RANK;
-            cb_assume(assumed, "adapter_rank", job->adapter_rank, CB_FROM_ASSUMED, "rank %g",
-                      job->adapter_rank);
+            cb_assume(assumed, "adapter_rank", job->adapter_rank, CB_FROM_ASSUMED,
+                      "adapters of rank %g", job->adapter_rank);
         }
         job->trainable_parameters = fmin(job->parameters, ADAPTER_PARAMETERS * job->adapter_rank *
                                                               job->hidden * fmax(1, job->layers));

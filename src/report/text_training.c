@@ -105,17 +105,19 @@ static void add_traffic(struct cb_page *page, const struct cb_training *t)
 {
     char time[CB_UNIT_TEXT], size[CB_UNIT_TEXT];
     double all_s = t->communication_s[CB_PACE_MEDIAN];
+    const char *label = "made of";
     for (size_t i = 0; i < t->traffic_count; i++) {
         const struct cb_traffic_time *row = &t->traffic[i];
         if (row->time_s[CB_PACE_MEDIAN] < TELLING_SHARE * all_s)
             continue;
-        cb_page_field(page, i == 0 ? "made of" : "", "%s %s: %.4g x %s of %s over %d ranks%s (%s)",
+        cb_page_field(page, label, "%s %s: %.4g x %s of %s over %d ranks%s (%s)",
                       cb_format_time(time, row->time_s[CB_PACE_MEDIAN]),
                       cb_traffic_kind_name(row->traffic.kind), row->traffic.operations,
                       cb_op_name(row->traffic.op), format_size(size, row->traffic.size_bytes),
                       row->traffic.group.ranks,
                       row->traffic.group.nodes > 1 ? "" : " inside a node",
                       cb_provenance_name(row->source));
+        label = "";
     }
 }
 
