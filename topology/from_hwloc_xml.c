@@ -112,12 +112,15 @@ static bool read_all(int fd, void *data, size_t length_bytes)
 static int refuse(const char *name, const char *version, struct cb_error *err)
 {
     int major = HWLOC_API_VERSION >> 16;
-    cb_fail(err, CB_E_INPUT, "%s: hwloc %d cannot read this file of lstopo, format %s", name, major,
-            version);
-    if (strtol(version, NULL, 10) > major)
+    if (strtol(version, NULL, 10) > major) {
+        cb_fail(err, CB_E_INPUT, "%s: hwloc %d cannot read this file of lstopo, format %s", name,
+                major, version);
         cb_error_set_hint(err, "export it with: lstopo --export-xml-flags v%d FILE.xml", major);
-    else
-        cb_error_set_hint(err, "export it anew with lstopo of hwloc %d: lstopo FILE.xml", major);
+    } else {
+        cb_fail(err, CB_E_INPUT, "%s: not as lstopo writes format %s: hwloc %d refuses it", name,
+                version, major);
+        cb_error_set_hint(err, "export it anew, with lstopo of hwloc %d: lstopo FILE.xml", major);
+    }
     return CB_E_INPUT;
 }
 
