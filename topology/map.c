@@ -441,6 +441,10 @@ int cb_map_builder_finish(struct cb_map_builder *builder, struct cb_map *map, st
     sum_links(built);
     cb_map_doubt_rates(built);
     hand_numa_down(built);
+    bool is_file = built->source == CB_MAP_FROM_HWLOC || built->source == CB_MAP_FROM_NCCL;
+    rc = is_file ? cb_map_builder_note_gaps(builder, err) : 0; /* of a matrix its reader does */
+    if (rc)
+        return rc;
     *map = *built;
     *built = (struct cb_map){0};
     return 0;

@@ -15,6 +15,13 @@ int cb_map_find_meeting(const struct cb_map *map, int a, int b);
 /* classify.c: what the source states of a pair; NULL when nothing. */
 const struct cb_map_cell *cb_map_find_cell(const struct cb_map *map, int a, int b);
 
+/* path.c: whether a GPU is of a kind that can have NVLink or xGMI, or its kind is unknown. */
+bool cb_map_may_have_links(const struct cb_map *map, int gpu);
+
+/* map_notes.c: notes what a finished tree does not show, or states that cannot be; one note for
+ * each kind of gap. Errors: CB_E_MEMORY. */
+int cb_map_builder_note_gaps(struct cb_map_builder *builder, struct cb_error *err);
+
 /* path.c: marks the PCIe rates of a finished tree that cannot be. */
 void cb_map_doubt_rates(struct cb_map *map);
 

@@ -85,20 +85,6 @@ int cb_map_sm_of_device(int device_id)
     return 0;
 }
 
-/* Whether a GPU is of a kind that can have NVLink or xGMI, or its kind is unknown. */
-static bool may_have_links(const struct cb_map_device *gpu)
-{
-    if (gpu->vendor_id < 0 || gpu->device_id < 0)
-        return true;
-    if (gpu->vendor_id == 0x10de)
-        return cb_map_sm_of_device(gpu->device_id) > 0;
-    for (size_t i = 0; i < sizeof(xgmi_chips) / sizeof(*xgmi_chips); i++)
-        if (gpu->device_id >= xgmi_chips[i].device_low &&
-            gpu->device_id <= xgmi_chips[i].device_high)
-            return gpu->vendor_id == 0x1002;
-    return false;
-}
-
 double cb_map_xgmi_bytes_per_s(int device_id)
 {
     const struct cb_link_reference *link = NULL;
@@ -281,12 +267,26 @@ static void go_over_pcie(const struct cb_map *map, int a, int b, struct cb_map_p
         climb(map, b, meeting, path);
 }
 
+bool cb_map_may_have_links(const struct cb_map *map, int gpu)
+{
+    const struct cb_map_device *device = device_of(map, gpu);
+    if (device->vendor_id < 0 || device->device_id < 0)
+        return true;
+    if (device->vendor_id == 0x10de)
+        return cb_map_sm_of_device(device->device_id) > 0;
+    for (size_t i = 0; i < sizeof(xgmi_chips) / sizeof(*xgmi_chips); i++)
+        if (device->device_id >= xgmi_chips[i].device_low &&
+            device->device_id <= xgmi_chips[i].device_high)
+            return device->vendor_id == 0x1002;
+    return false;
+}
+
 /* Two GPUs that may well have a link which the source does not show. */
 static bool may_hide_link(const struct cb_map *map, int a, int b)
 {
     const struct cb_map_device *one = device_of(map, a), *other = device_of(map, b);
     return map->hides_nvlink && one->kind == CB_DEVICE_GPU && other->kind == CB_DEVICE_GPU &&
-           may_have_links(one) && may_have_links(other);
+           cb_map_may_have_links(map, a) && cb_map_may_have_links(map, b);
 }
 
 void cb_map_path(const struct cb_map *map, int a, int b, struct cb_map_path *path)

@@ -80,6 +80,21 @@ static void finish(struct machine *m, struct cb_map *map)
     assert_ok(cb_map_builder_finish(&m->builder, map, &err), &err);
 }
 
+static void assert_note(const struct cb_map *map, const char *code, const char *seen)
+{
+    for (size_t i = 0; i < map->notes.count; i++) {
+        const struct cb_map_note *note = &map->notes.items[i];
+        if (strcmp(note->code, code) != 0)
+            continue;
+        assert_false(note->is_wrong);
+        assert_true(note->why[0] && note->remedy[0]);
+        if (!strstr(note->seen, seen))
+            fail_msg("\"%s\" does not say \"%s\"", note->seen, seen);
+        return;
+    }
+    fail_msg("no note %s", code);
+}
+
 static void assert_class(const struct cb_map *map, int a, int b, enum cb_path_class expected)
 {
     assert_string_equal(cb_path_class_name(cb_map_class(map, a, b)), cb_path_class_name(expected));
@@ -152,6 +167,7 @@ static void test_unknown_places_stay_unknown(void **state)
     assert_int_equal(nearest.count, 0);
     assert_int_equal(nearest.first_of_equals, -1);
     assert_int_equal(map.devices.items[placeless].numa, -1);
+    assert_note(&map, "map.no_place", "placeless and 3 more");
     cb_map_fini(&map);
 }
 
@@ -612,6 +628,31 @@ static void test_nccl_links_between_gpus(void **state)
     cb_map_fini(&map);
 }
 
+/* What a file of a cloud's leaves out is said; a whole one gives no notes. */
+static void test_notes_on_gaps(void **state)
+{
+    (void)state;
+    struct cb_map map;
+    read_nccl("<pci busid=\"0000:01:00.0\" class=\"0x060400\" link_speed=\"2.5 GT/s\" "
+              "link_width=\"1\">"
+              "<pci busid=\"0000:02:00.0\" class=\"0x030200\" link_speed=\"32 GT/s\"/>"
+              "<pci busid=\"0000:03:00.0\" class=\"0x030200\"/></pci>"
+              "<pci busid=\"0000:04:00.0\"/>"
+              "<nic><net name=\"cxi0\" speed=\"200000000\"/></nic>",
+              &map);
+    assert_int_equal(map.notes.count, 4);
+    assert_note(&map, "map.nvlink_hidden", "#0 and 1 more");
+    assert_note(&map, "map.pcie_rate", "0000:01:00.0");
+    assert_note(&map, "map.no_kind", "0000:04:00.0");
+    assert_note(&map, "map.port_rate", "cxi0");
+    cb_map_fini(&map);
+    read_nccl("<pci busid=\"0000:02:00.0\" class=\"0x030200\"><gpu dev=\"0\" sm=\"90\"/></pci>"
+              "<pci busid=\"0000:03:00.0\" class=\"0x030200\"><gpu dev=\"1\" sm=\"90\"/></pci>",
+              &map);
+    assert_int_equal(map.notes.count, 0);
+    cb_map_fini(&map);
+}
+
 static void test_nccl_several_hosts(void **state)
 {
     (void)state;
@@ -854,6 +895,7 @@ int main(void)
         cmocka_unit_test(test_nccl_dump),
         cmocka_unit_test(test_nccl_two_level_switch),
         cmocka_unit_test(test_nccl_links_between_gpus),
+        cmocka_unit_test(test_notes_on_gaps),
         cmocka_unit_test(test_nccl_several_hosts),
         cmocka_unit_test(test_files_that_are_no_maps),
         cmocka_unit_test(test_deep_and_large_files_are_refused),
