@@ -113,6 +113,7 @@ static void keep_verdict(struct cb_result *result)
     cb_vec_fini(&result->collectives);
     cb_vec_fini(&result->pairs);
     cb_vec_fini(&result->kernels);
+    cb_vec_fini(&result->fits);
 }
 
 static int judge(const struct judge_input *input, int *status, struct cb_error *err)

@@ -66,7 +66,27 @@ static void free_run(struct cb_network_run *run)
             cb_curve_fini(&run->curves[op][scope].curve);
 }
 
-/* What the world's traffic crosses between the nodes, as their maps have it. */
+/* All interfaces of a node that the job uses: its RDMA ports, whose network interfaces are not
+ * counted again, else the interfaces; 0 when the rate of one is not known. */
+static double used_bytes_per_s(const struct cb_topo_host *host)
+{
+    double ports_bytes_per_s = 0, others_bytes_per_s = 0;
+    bool has_ports = false;
+    for (int i = 0; i < host->nic_count && i < CB_TOPO_NICS; i++) {
+        const struct cb_topo_nic *nic = &host->nics[i];
+        bool is_port = strchr(nic->name, ':') != NULL;
+        if (!nic->used)
+            continue;
+        if (!(nic->nominal_bytes_per_s > 0))
+            return 0;
+        has_ports = has_ports || is_port;
+        *(is_port ? &ports_bytes_per_s : &others_bytes_per_s) += nic->nominal_bytes_per_s;
+    }
+    return has_ports ? ports_bytes_per_s : others_bytes_per_s;
+}
+
+/* What the world's traffic crosses between the nodes, as their maps have it, else the interfaces of
+ * the slowest node. */
 static int find_link(struct cb_network_run *run, const struct cb_result *result,
                      struct cb_error *err)
 {
@@ -76,6 +96,11 @@ static int find_link(struct cb_network_run *run, const struct cb_result *result,
     for (size_t i = 0; i < crossings.count && run->nodes > 1; i++)
         if (crossings.items[i].scope == CB_SCOPE_WORLD)
             run->link_bytes_per_s = crossings.items[i].nominal_bytes_per_s;
+    for (size_t i = 0; i < result->nodes.count && run->nodes > 1 && crossings.count == 0; i++) {
+        double bytes_per_s = used_bytes_per_s(&result->nodes.items[i]);
+        if (i == 0 || bytes_per_s < run->link_bytes_per_s)
+            run->link_bytes_per_s = bytes_per_s;
+    }
     cb_vec_fini(&crossings);
     return rc;
 }

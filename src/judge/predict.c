@@ -188,6 +188,10 @@ static int predict_row(const struct evidence *evidence, int gpus, struct cb_fore
                                 network.gpus_per_node, &judged, err);
     if (rc == 0)
         rc = cb_training_weigh(&judged.stated, &machine, &training, err);
+    if (rc == CB_E_MEASURE && evidence->most_nodes == 1 && network.nodes > 1) {
+        cb_fail(err, CB_E_MEASURE, "nothing was measured between nodes");
+        cb_error_set_hint(err, "measure on two nodes or more");
+    }
     if (rc) {
         snprintf(row->reason, sizeof(row->reason), "%s", err->what);
         return rc;

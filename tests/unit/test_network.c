@@ -254,6 +254,7 @@ static void takes_back_what_a_tree_of_two_nodes_gained(void **state)
     drop(&result, &network);
     /* Or the links are known, which no ring outruns. */
     make(&result, &network, "nccl", 2, 8, lines, 1);
+    assert_near(network.runs[0].link_bytes_per_s, 0, 0);
     network.runs[0].link_bytes_per_s = 400e9;
     assert_near(ask(&network, CB_OP_ALL_REDUCE, size_bytes, 64, 8).time_s,
                 factor * size_bytes / (400e9 * share), 0.01);
@@ -279,6 +280,39 @@ static void takes_back_what_a_tree_of_two_nodes_gained(void **state)
     make(&result, &network, "nccl", 2, 1, &single, 1);
     assert_near(ask(&network, CB_OP_ALL_REDUCE, size_bytes, 8, 8).time_s,
                 1.75 * size_bytes / (480e9 * share), 0.01);
+    drop(&result, &network);
+}
+
+static void takes_the_links_of_the_slowest_node(void **state)
+{
+    (void)state;
+    static const struct cb_topo_nic nics[] = {
+        {.name = "mlx5_0:1", .nominal_bytes_per_s = 50e9, .used = true},
+        {.name = "mlx5_1:1", .nominal_bytes_per_s = 50e9, .used = true},
+        {.name = "ens1",
+         .nominal_bytes_per_s = 50e9,
+         .used = true}, /* the first one's other face */
+        {.name = "mlx5_2:1", .nominal_bytes_per_s = 50e9},
+    };
+    struct cb_result result;
+    struct cb_measured_network network;
+    struct cb_error err;
+    start(&result, "nccl", 2, 8);
+    add_line(&result, &(struct line){CB_OP_ALL_REDUCE, CB_SCOPE_WORLD, 16, 0, 120e9});
+    for (int i = 0; i < 2; i++) {
+        result.nodes.items[i].nic_count = (int)COUNT(nics);
+        memcpy(result.nodes.items[i].nics, nics, sizeof(nics));
+    }
+    assert_ok(cb_measured_network_init(&network, &result, &err), &err);
+    assert_near(network.runs[0].link_bytes_per_s, 100e9, 1e-9);
+    cb_measured_network_fini(&network);
+    result.nodes.items[1].nics[0].nominal_bytes_per_s = 25e9;
+    assert_ok(cb_measured_network_init(&network, &result, &err), &err);
+    assert_near(network.runs[0].link_bytes_per_s, 75e9, 1e-9);
+    cb_measured_network_fini(&network);
+    result.nodes.items[1].nics[0].nominal_bytes_per_s = 0;
+    assert_ok(cb_measured_network_init(&network, &result, &err), &err);
+    assert_near(network.runs[0].link_bytes_per_s, 0, 0);
     drop(&result, &network);
 }
 
@@ -504,6 +538,7 @@ int main(void)
         cmocka_unit_test(grows_by_the_two_laws),
         cmocka_unit_test(never_shrinks_as_the_group_or_the_size_grows),
         cmocka_unit_test(takes_back_what_a_tree_of_two_nodes_gained),
+        cmocka_unit_test(takes_the_links_of_the_slowest_node),
         cmocka_unit_test(makes_an_op_of_others_and_says_so),
         cmocka_unit_test(composes_a_world_of_its_parts),
         cmocka_unit_test(borrows_the_world_for_a_part_of_it),
