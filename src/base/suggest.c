@@ -76,7 +76,7 @@ static size_t plain(const char *text, char out[NAME_LIMIT + 1])
 }
 
 /* How far a name is from a text, in edits per thousand characters of the longer; one that holds
- * the other is nearer than any that does not. Negative: too far to mean it. */
+ * the text is nearer than any that does not. Negative: too far to mean it. */
 static long remoteness(const char *text, size_t length, const char *name)
 {
     char own[NAME_LIMIT + 1];
@@ -85,11 +85,13 @@ static long remoteness(const char *text, size_t length, const char *name)
         return -1;
     size_t longer = length > own_length ? length : own_length;
     size_t shorter = smaller(length, own_length);
-    bool holds = shorter > 1 && (strstr(own, text) || strstr(text, own));
-    size_t distance = holds ? longer - shorter : edit_distance(text, length, own, own_length);
-    if (!holds && 2 * distance > longer)
+    bool holds = strstr(own, text) != NULL;
+    bool is_held = shorter > 1 && strstr(text, own);
+    size_t distance =
+        holds || is_held ? longer - shorter : edit_distance(text, length, own, own_length);
+    if (!holds && !is_held && 2 * distance > longer)
         return -1;
-    return (long)(1000 * distance / longer) + (holds ? 0 : 1000);
+    return (long)(1000 * distance / longer) + (holds && length > 1 ? 0 : 1000);
 }
 
 size_t cb_suggest_several(const char *text, const char *const *names, size_t count, size_t *nearest,

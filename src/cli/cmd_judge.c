@@ -4,19 +4,24 @@
 #include "base/units.h"
 #include "cli/build.h"
 #include "cli/cli.h"
+#include "cli/list.h"
+#include "cli/offer_options.h"
 #include "cli/report_options.h"
 #include "cli/workload_options.h"
 #include "judge/judge.h"
+#include "judge/offer.h"
 #include "result/json.h"
 
-enum { KEY_BANDWIDTH = 0x1001, KEY_EXIT_ZERO };
+enum { KEY_BANDWIDTH = 0x1001, KEY_EXIT_ZERO, KEY_LIST };
 
 struct judge_input {
     struct cb_cli_input base;
     struct cb_workload_input workload;
+    struct cb_offer_input offer;
     struct cb_report_input report;
     const char *result_path; /* NULL: on paper */
     bool exit_zero;
+    int list; /* enum cb_list; negative: none */
 };
 
 static const struct argp_option options[] = {
@@ -28,8 +33,23 @@ static const struct argp_option options[] = {
     {.name = "exit-zero",
      .key = KEY_EXIT_ZERO,
      .doc = "Exit with 0 whatever the verdict, if there is a report"},
+    {.name = "list",
+     .key = KEY_LIST,
+     .arg = "WHAT",
+     .doc = "Print the gpus, links or models that are known, with their sources, and exit"},
     {0},
 };
+
+static error_t parse_list(struct judge_input *input, const char *text)
+{
+    struct cb_error err;
+    input->list = cb_list_parse(text);
+    if (input->list >= 0)
+        return 0;
+    cb_fail(&err, CB_E_USAGE, "there is no such list");
+    cb_error_set_hint(&err, "one of gpus, links, models");
+    return cb_cli_reject(input, "--list", text, &err);
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -38,7 +58,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &input->workload;
-        state->child_inputs[1] = &input->report;
+        state->child_inputs[1] = &input->offer;
+        state->child_inputs[2] = &input->report;
         return 0;
     case KEY_BANDWIDTH:
         if (cb_parse_bandwidth(argument, &input->workload.workload.bandwidth_bytes_per_s, &err))
@@ -47,6 +68,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_EXIT_ZERO:
         input->exit_zero = true;
         return 0;
+    case KEY_LIST:
+        return parse_list(input, argument);
     case ARGP_KEY_ARG:
         if (input->result_path)
             return ARGP_ERR_UNKNOWN;
@@ -64,6 +87,8 @@ static const char doc[] =
     "  commbound judge --bandwidth 1Gb/s --parameters 1B --steps 9k --total-time 9d\n"
     "  commbound judge result.json --parameters 13B --tokens 2048\n"
     "  commbound judge result.json --model llama-8b --scheme fsdp --micro-batch 2\n"
+    "  commbound judge --gpu A100-SXM4-80GB --gpus-per-node 8 --nodes 2 --inter roce-100G --model "
+    "llama-7b\n"
     "\n"
     "Communication is a bottleneck when parameters x 4 bytes x communications / bandwidth takes "
     "more than 20 % of the training time. On paper --bandwidth, --parameters and one time are "
@@ -71,7 +96,7 @@ static const char doc[] =
     "a bottleneck.";
 
 static const struct argp_child children[] = {
-    {.argp = &cb_workload_argp}, {.argp = &cb_report_argp}, {0}};
+    {.argp = &cb_workload_argp}, {.argp = &cb_offer_argp}, {.argp = &cb_report_argp}, {0}};
 static const struct argp argp = {
     .options = options, .parser = parse, .args_doc = "[RESULT]", .doc = doc, .children = children};
 
@@ -97,14 +122,43 @@ static int check_paper(const struct cb_workload *workload, struct cb_error *err)
     return rc;
 }
 
-static int prepare(const struct judge_input *input, struct cb_result *result, struct cb_error *err)
+/* What cannot stand beside an offer, which says all of it. */
+static int check_offer(const struct judge_input *input, struct cb_error *err)
 {
-    if (input->result_path)
-        return cb_result_load(input->result_path, result, err);
+    const char *other = input->result_path                                   ? "a result file"
+                        : input->workload.workload.bandwidth_bytes_per_s > 0 ? "--bandwidth"
+                        : input->workload.workload.nominal_bytes_per_s > 0   ? "--nominal-bandwidth"
+                                                                             : NULL;
+    if (!other)
+        return 0;
+    cb_fail(err, CB_E_USAGE, "an offer (--gpu, --inter, ...) and %s exclude each other", other);
+    cb_error_set_hint(err, "an offer is judged by its links alone");
+    return CB_E_USAGE;
+}
+
+/* Fills the result with a judgement on paper. */
+static int judge_paper(const struct judge_input *input, struct cb_result *result,
+                       struct cb_error *err)
+{
+    struct cb_offer offer;
+    struct cb_sheet_network network;
+    const struct cb_workload *workload = &input->workload.workload;
     snprintf(result->tool_version, sizeof(result->tool_version), "%s", CB_VERSION);
     snprintf(result->build, sizeof(result->build), "%s", CB_BUILD);
     result->complete = true;
-    return check_paper(&input->workload.workload, err);
+    if (!cb_offer_is_stated(&input->offer.terms)) {
+        int rc = check_paper(workload, err);
+        return rc ? rc : cb_judge_result(result, workload, err);
+    }
+    int rc = cb_offer_resolve(&input->offer.terms, &offer, &network, err);
+    return rc ? rc : cb_judge_offer(&offer, &network.network, workload, result, err);
+}
+
+static int judge_result(const struct judge_input *input, struct cb_result *result,
+                        struct cb_error *err)
+{
+    int rc = cb_result_load(input->result_path, result, err);
+    return rc ? rc : cb_judge_result(result, &input->workload.workload, err);
 }
 
 /* The text report of a judgement is its verdict: the rows stay with `commbound report`. */
@@ -120,9 +174,10 @@ static int judge(const struct judge_input *input, int *status, struct cb_error *
 {
     struct cb_result result;
     cb_result_init(&result);
-    int rc = prepare(input, &result, err);
+    int rc = cb_offer_is_stated(&input->offer.terms) ? check_offer(input, err) : 0;
     if (rc == 0)
-        rc = cb_judge_result(&result, &input->workload.workload, err);
+        rc = input->result_path ? judge_result(input, &result, err)
+                                : judge_paper(input, &result, err);
     if (rc)
         goto out;
     *status = cb_judge_exit_status(&result);
@@ -137,13 +192,18 @@ out:
 int cb_cmd_judge(int argc, char **argv)
 {
     struct cb_error err;
-    struct judge_input input = {0};
+    struct judge_input input = {.list = -1};
     int status = 0;
     cb_workload_input_init(&input.workload);
+    cb_offer_input_init(&input.offer);
     cb_report_input_init(&input.report, CB_REPORT_CSV);
     int rc = cb_cli_parse(&argp, argc, argv, &input, &err);
     if (rc == CB_CLI_SERVED)
         return 0;
+    if (rc == 0 && input.list >= 0) {
+        rc = cb_list_write((enum cb_list)input.list, &input.report, &err);
+        return rc ? cb_cli_fail("judge", &err) : 0;
+    }
     if (rc == 0)
         rc = judge(&input, &status, &err);
     if (rc)

@@ -11,6 +11,7 @@
 #include "judge/fits.h"
 #include "judge/job.h"
 #include "judge/machine.h"
+#include "judge/offer.h"
 #include "judge/topology.h"
 #include "judge/training.h"
 #include "reference/workloads.h"
@@ -25,6 +26,8 @@ struct evidence {
     struct cb_gemm_rate gemm;
     const struct cb_result *result;
     const struct cb_workload *workload;
+    const struct cb_offer *offer;     /* instead of what was measured; NULL: none */
+    const struct cb_machine *machine; /* of the offer */
 };
 
 static int collect_curve(struct evidence *evidence, struct cb_error *err)
@@ -103,6 +106,8 @@ static bool fill_bandwidth(const struct evidence *evidence, struct cb_formula *f
         formula->bandwidth_source = CB_FROM_GIVEN;
         return true;
     }
+    if (evidence->offer)
+        return cb_offer_bandwidth(evidence->offer, formula);
     if (evidence->curve.rows.count == 0) {
         say_no_bandwidth(evidence->result, formula);
         return false;
@@ -134,6 +139,27 @@ static void describe_work(const struct cb_judged_job *judged, char *out, size_t 
                  job->sample_flops > 0 ? "samples" : "tokens", origin, spread);
 }
 
+static bool fill_offered_time(const struct evidence *evidence, const struct cb_judged_job *judged,
+                              struct cb_formula *formula)
+{
+    const struct cb_machine *machine = evidence->machine;
+    char work[96], rate[CB_UNIT_TEXT];
+    if (!(machine->flops_per_s > 0)) {
+        snprintf(formula->time_note, sizeof(formula->time_note),
+                 "no rate is published of %.60s: state --step-time, --compute-time or --total-time",
+                 evidence->offer->gpu);
+        return false;
+    }
+    formula->tokens_per_step = cb_job_rank_tokens(&judged->job);
+    formula->time_s = cb_judged_job_gpu_flops(judged) / machine->flops_per_s;
+    formula->time_source = machine->flops_source;
+    describe_work(judged, work, sizeof(work));
+    snprintf(formula->time_note, sizeof(formula->time_note), "%.60s / (%s x %g): %.80s", work,
+             cb_format_flops(rate, evidence->offer->gemm_flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
+             evidence->offer->gemm_note);
+    return true;
+}
+
 /* The time the share is taken of. Returns false when there is none. */
 static bool fill_time(const struct evidence *evidence, const struct cb_judged_job *judged,
                       struct cb_formula *formula)
@@ -149,6 +175,8 @@ static bool fill_time(const struct evidence *evidence, const struct cb_judged_jo
         return true;
     }
     formula->span = CB_SPAN_COMPUTE;
+    if (evidence->offer)
+        return fill_offered_time(evidence, judged, formula);
     if (!(evidence->gemm.flops_per_s > 0)) {
         snprintf(formula->time_note, sizeof(formula->time_note),
                  "no GEMM rate was measured: state --step-time, --compute-time or --total-time");
@@ -307,17 +335,22 @@ static int judge_one(const struct evidence *evidence, const char *name,
 typedef CB_VEC(struct cb_formula) formula_list;
 
 /* The nodes and ranks that a job would run on; no nodes where nothing is known of any. */
-static int node_count(const struct cb_result *result)
+static int node_count(const struct evidence *evidence)
 {
+    const struct cb_result *result = evidence->result;
+    if (evidence->offer)
+        return evidence->offer->nodes;
     if (result->rank_count < 1)
         return 0;
     return result->nodes.count > 0 ? (int)result->nodes.count : 1;
 }
 
-static int ranks_per_node(const struct cb_result *result)
+static int ranks_per_node(const struct evidence *evidence)
 {
-    int nodes = node_count(result);
-    return nodes > 0 ? (result->rank_count + nodes - 1) / nodes : 0;
+    int nodes = node_count(evidence);
+    if (evidence->offer)
+        return evidence->offer->gpus_per_node;
+    return nodes > 0 ? (evidence->result->rank_count + nodes - 1) / nodes : 0;
 }
 
 /* The standard workloads, and among them the headline. A table of which nothing can be judged is
@@ -330,9 +363,8 @@ static int judge_standard(const struct evidence *evidence, struct cb_formula *he
     for (size_t i = 0; i < count; i++) {
         struct cb_formula formula;
         struct cb_judged_job judged;
-        int rc =
-            cb_judged_job_make(evidence->workload, rows[i].parameters, node_count(evidence->result),
-                               ranks_per_node(evidence->result), &judged, err);
+        int rc = cb_judged_job_make(evidence->workload, rows[i].parameters, node_count(evidence),
+                                    ranks_per_node(evidence), &judged, err);
         if (rc == 0)
             rc = judge_one(evidence, rows[i].name, &judged, &formula, err);
         if (rc)
@@ -349,6 +381,19 @@ static int judge_standard(const struct evidence *evidence, struct cb_formula *he
     return 0;
 }
 
+static int predict_offered(const struct evidence *evidence, const struct cb_judged_job *judged,
+                           const struct cb_formula *headline, struct cb_prediction *prediction,
+                           struct cb_error *err)
+{
+    const struct cb_machine *machine = evidence->machine;
+    if (machine->flops_per_s > 0 || machine->compute_s > 0)
+        return cb_judge_training_on(machine, evidence->workload, judged,
+                                    headline->judged && headline->bottleneck, prediction, err);
+    snprintf(prediction->note, sizeof(prediction->note),
+             "no rate is published of %.60s: state --compute-time", evidence->offer->gpu);
+    return 0;
+}
+
 /* The judgement of one stated job. */
 static int judge_stated(const struct evidence *evidence, struct cb_formula *headline,
                         struct cb_prediction *prediction, struct cb_error *err)
@@ -356,12 +401,12 @@ static int judge_stated(const struct evidence *evidence, struct cb_formula *head
     struct cb_judged_job judged;
     const struct cb_result *result = evidence->result;
     int rc = cb_judged_job_make(evidence->workload, evidence->workload->job.parameters,
-                                node_count(result), ranks_per_node(result), &judged, err);
+                                node_count(evidence), ranks_per_node(evidence), &judged, err);
     if (rc == 0)
         rc = judge_one(evidence, NULL, &judged, headline, err);
-    if (rc == 0)
-        rc = cb_judge_training(result, evidence->workload, &judged, headline, prediction, err);
-    return rc;
+    if (rc || evidence->offer)
+        return rc ? rc : predict_offered(evidence, &judged, headline, prediction, err);
+    return cb_judge_training(result, evidence->workload, &judged, headline, prediction, err);
 }
 
 /* Puts a new list in an old one's place; the new one is empty afterwards. */
@@ -418,6 +463,35 @@ out:
     cb_vec_fini(&table);
     cb_curve_fini(&evidence.curve);
     return rc;
+}
+
+int cb_judge_offer(const struct cb_offer *offer, const struct cb_network *network,
+                   const struct cb_workload *workload, struct cb_result *result,
+                   struct cb_error *err)
+{
+    struct cb_machine machine;
+    cb_machine_of_offer(offer, workload, network, &machine);
+    struct evidence evidence = {
+        .result = result, .workload = workload, .offer = offer, .machine = &machine};
+    struct cb_formula headline = {0};
+    struct cb_prediction prediction = {0};
+    formula_list table = {0};
+    int rc = workload->job.parameters > 0 ? judge_stated(&evidence, &headline, &prediction, err)
+                                          : judge_standard(&evidence, &headline, &table, err);
+    if (rc) {
+        cb_vec_fini(&table);
+        return rc;
+    }
+    result->offer = *offer;
+    result->offer.price_per_gpu_hour = workload->price_per_gpu_hour;
+    snprintf(result->offer.currency, sizeof(result->offer.currency), "%s", workload->currency);
+    result->formula = headline;
+    result->prediction = prediction;
+    cb_vec_fini(&result->workloads);
+    result->workloads.items = table.items;
+    result->workloads.count = table.count;
+    result->workloads.capacity = table.capacity;
+    return 0;
 }
 
 static bool is_broken(enum cb_status status)

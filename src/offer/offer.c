@@ -134,7 +134,7 @@ static int check_inside(const struct cb_gpu_reference *gpu, int gpus_per_node,
 
 static void fill_compute(const struct cb_gpu_reference *gpu, struct cb_offer *offer)
 {
-    char rate[CB_UNIT_TEXT], peak_text[CB_UNIT_TEXT];
+    char peak_text[CB_UNIT_TEXT];
     enum cb_dtype dtype = CB_DTYPE_BFLOAT16;
     double peak = cb_gpu_reference_peak(gpu, dtype);
     if (peak == 0) {
@@ -150,15 +150,14 @@ static void fill_compute(const struct cb_gpu_reference *gpu, struct cb_offer *of
     if (achievable.source) {
         offer->gemm_flops_per_s = achievable.low_per_s;
         offer->gemm_source = CB_FROM_REFERENCE;
-        snprintf(offer->gemm_note, sizeof(offer->gemm_note), "%s %s GEMM of healthy cards (%s)",
-                 cb_format_flops(rate, achievable.low_per_s), cb_dtype_name(dtype),
-                 achievable.source);
+        snprintf(offer->gemm_note, sizeof(offer->gemm_note), "%s GEMM of healthy cards (%s)",
+                 cb_dtype_name(dtype), achievable.source);
     } else if (peak > 0) {
         offer->gemm_flops_per_s = peak * CB_OFFER_GEMM_SHARE;
         offer->gemm_source = CB_FROM_ASSUMED;
         snprintf(offer->gemm_note, sizeof(offer->gemm_note),
-                 "%s nominal %s x %g, which healthy cards reach", cb_format_flops(peak_text, peak),
-                 cb_dtype_name(dtype), CB_OFFER_GEMM_SHARE);
+                 "%s peak of %s x %g, as other healthy cards reach in GEMM", cb_dtype_name(dtype),
+                 cb_format_flops(peak_text, peak), CB_OFFER_GEMM_SHARE);
     }
 }
 

@@ -4,10 +4,10 @@
 #include "base/units.h"
 #include "report/page.h"
 
-static void add_path(struct cb_table *table, const char *place, const struct cb_offer_path *path)
+static void add_path(struct cb_table *table, const char *place, const char *per,
+                     const struct cb_offer_path *path)
 {
-    char both[CB_UNIT_TEXT], one[CB_UNIT_TEXT], practical[CB_UNIT_TEXT];
-    char share[CB_UNIT_TEXT], low[CB_UNIT_TEXT], high[CB_UNIT_TEXT];
+    char both[CB_UNIT_TEXT], one[CB_UNIT_TEXT], practical[CB_UNIT_TEXT], share[CB_UNIT_TEXT];
     if (!path->link[0])
         return;
     cb_table_add(table, CB_STYLE_PLAIN, "%s", place);
@@ -15,43 +15,43 @@ static void add_path(struct cb_table *table, const char *place, const struct cb_
         cb_table_add(table, CB_STYLE_PLAIN, "%d x %s", path->ports, path->link);
     else
         cb_table_add(table, CB_STYLE_PLAIN, "%s", path->link);
+    cb_table_add(table, CB_STYLE_PLAIN, "%s", per);
     cb_table_add(table, CB_STYLE_PLAIN, "%s",
                  cb_format_bandwidth(both, path->both_ways_bytes_per_s));
     cb_table_add(table, CB_STYLE_PLAIN, "%s", cb_format_bandwidth(one, path->nominal_bytes_per_s));
     cb_table_add(table, CB_STYLE_PLAIN, "%s",
                  cb_format_bandwidth(practical, path->nominal_bytes_per_s * path->share));
-    cb_format_share(low, path->low_share);
-    low[strcspn(low, " ")] = '\0';
-    cb_table_add(table, CB_STYLE_PLAIN, "%s (%s-%s)", cb_format_share(share, path->share), low,
-                 cb_format_share(high, path->high_share));
+    cb_table_add(table, CB_STYLE_PLAIN, "%s", cb_format_share(share, path->share));
 }
 
 static void add_links(struct cb_page *page, const struct cb_offer *offer)
 {
     static const struct cb_table_column columns[] = {
-        {NULL, CB_ALIGN_LEFT, 0},         {"link", CB_ALIGN_LEFT, 0},
-        {"both ways", CB_ALIGN_RIGHT, 0}, {"one way", CB_ALIGN_RIGHT, 0},
-        {"practical", CB_ALIGN_RIGHT, 0}, {"of one way", CB_ALIGN_RIGHT, 0},
+        {NULL, CB_ALIGN_LEFT, 0},       {"link", CB_ALIGN_LEFT, 0},
+        {"per", CB_ALIGN_LEFT, 0},      {"both ways", CB_ALIGN_RIGHT, 0},
+        {"one way", CB_ALIGN_RIGHT, 0}, {"practical", CB_ALIGN_RIGHT, 0},
+        {"share", CB_ALIGN_RIGHT, 0},
     };
     struct cb_table table;
     if (!offer->intra.link[0] && !offer->inter.link[0])
         return;
     cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    add_path(&table, "in a node, per GPU", &offer->intra);
-    add_path(&table, "between, per node", &offer->inter);
+    add_path(&table, "in a node", "GPU", &offer->intra);
+    add_path(&table, "between nodes", "node", &offer->inter);
     cb_page_table(page, &table);
 }
 
-static void add_path_notes(struct cb_page *page, const char *place,
-                           const struct cb_offer_path *path)
+/* Where the practical rate comes from. */
+static void add_path_note(struct cb_page *page, const char *place, const struct cb_offer_path *path)
 {
+    char low[CB_UNIT_TEXT], high[CB_UNIT_TEXT];
     if (!path->link[0])
         return;
-    cb_page_field(page, place, "practical: %s: %s%s", cb_provenance_name(path->share_source),
-                  path->share_note,
-                  path->ports_source == CB_FROM_ASSUMED && path->ports == 1
-                      ? "; one port per node assumed, --nics-per-node states another number"
-                      : "");
+    cb_page_field(page, place, "practical of one way: %s to %s (%s: %s)",
+                  cb_format_share(low, path->low_share), cb_format_share(high, path->high_share),
+                  cb_provenance_name(path->share_source), path->share_note);
+    if (path->ports == 1 && path->ports_source == CB_FROM_ASSUMED)
+        cb_page_field(page, "", "one port per node assumed; --nics-per-node states another number");
 }
 
 static void add_price(struct cb_page *page, const struct cb_offer *offer)
@@ -67,20 +67,21 @@ static void add_price(struct cb_page *page, const struct cb_offer *offer)
 void cb_page_add_offer(struct cb_page *page)
 {
     const struct cb_offer *offer = &page->result->offer;
-    char memory[CB_UNIT_TEXT], peak[CB_UNIT_TEXT];
+    char memory[CB_UNIT_TEXT], peak[CB_UNIT_TEXT], rate[CB_UNIT_TEXT];
     if (offer->nodes == 0)
         return;
     cb_page_section(page, "OFFER", "%d node%s x %d %s", offer->nodes, offer->nodes == 1 ? "" : "s",
                     offer->gpus_per_node, offer->gpu);
     if (offer->doubt[0])
-        cb_page_field(page, "doubt", "%s", offer->doubt);
+        cb_page_headline(page, "  doubt", CB_STYLE_WARN, "%s", offer->doubt);
     add_links(page, offer);
-    add_path_notes(page, "in a node", &offer->intra);
-    add_path_notes(page, "between", &offer->inter);
+    add_path_note(page, "in a node", &offer->intra);
+    add_path_note(page, "between", &offer->inter);
     if (offer->gemm_flops_per_s > 0)
-        cb_page_field(page, "compute", "%s; data sheet %s; %s", offer->gemm_note,
-                      cb_format_flops(peak, offer->peak_flops_per_s),
-                      cb_provenance_name(offer->gemm_source));
+        cb_page_field(page, "compute", "%s per GPU (%s: %s); data sheet %s",
+                      cb_format_flops(rate, offer->gemm_flops_per_s),
+                      cb_provenance_name(offer->gemm_source), offer->gemm_note,
+                      cb_format_flops(peak, offer->peak_flops_per_s));
     if (offer->memory_bytes > 0) {
         snprintf(memory, sizeof(memory), "%.4g GB", offer->memory_bytes / 1e9);
         cb_page_field(page, "memory", "%s per GPU (nominal)", memory);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "judge/judge.h"
+#include "judge/offer.h"
+#include "offer/offer.h"
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -366,6 +368,53 @@ void cb_fixture_impossible(struct cb_result *result)
                                                 .time_s = 864000});
 }
 
+/* Two nodes from their data sheets, as `judge --gpu ...` builds it. */
+static void judge_offer(struct cb_result *result, const struct cb_offer_terms *terms,
+                        const struct cb_workload *workload)
+{
+    struct cb_offer offer;
+    struct cb_sheet_network network;
+    start(result);
+    cb_result_fini(result);
+    SET(result->tool_version, "0.1.0");
+    result->complete = true;
+    if (cb_offer_resolve(terms, &offer, &network, NULL) ||
+        cb_judge_offer(&offer, &network.network, workload, result, NULL))
+        abort();
+}
+
+void cb_fixture_offer(struct cb_result *result)
+{
+    const struct cb_offer_terms terms = {.gpu = "A100-SXM4-80GB",
+                                         .nodes = 2,
+                                         .gpus_per_node = 8,
+                                         .intra = "nvlink3",
+                                         .inter = "roce-100G"};
+    struct cb_workload workload = {.job = {.parameters = 1.3e9,
+                                           .sequence = 2048,
+                                           .micro_batch = 4,
+                                           .accumulation = 2,
+                                           .total_tokens = 10e9,
+                                           .scheme = CB_SCHEME_ZERO1},
+                                   .span = CB_SPAN_COUNT,
+                                   .price_per_gpu_hour = 12};
+    SET(workload.currency, "CNY");
+    judge_offer(result, &terms, &workload);
+}
+
+/* What the offer says cannot be, nobody published the card's rate, and no job is stated. */
+void cb_fixture_doubtful_offer(struct cb_result *result)
+{
+    const struct cb_offer_terms terms = {.gpu = "A800-SXM4-80GB",
+                                         .nodes = 16,
+                                         .gpus_per_node = 8,
+                                         .intra = "nvlink4",
+                                         .inter = "slingshot",
+                                         .ports_per_node = 4};
+    const struct cb_workload workload = {.span = CB_SPAN_COUNT};
+    judge_offer(result, &terms, &workload);
+}
+
 void cb_fixture_nasty(struct cb_result *result)
 {
     static const char *const names[] = {"\x1b[2J\x1b[1;31mroot\x07", "a,\"b\"\nc"};
@@ -685,6 +734,8 @@ const struct cb_fixture *cb_fixtures(size_t *count)
         {"gpu_cluster", cb_fixture_gpu_cluster},
         {"training", cb_fixture_training},
         {"model_parallel", cb_fixture_model_parallel},
+        {"offer", cb_fixture_offer},
+        {"doubtful_offer", cb_fixture_doubtful_offer},
     };
     *count = sizeof(fixtures) / sizeof(fixtures[0]);
     return fixtures;

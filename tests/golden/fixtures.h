@@ -27,6 +27,9 @@ void cb_fixture_undecided(struct cb_result *result);
 void cb_fixture_paper(struct cb_result *result);
 /* A stated total time that cannot hold the communication. */
 void cb_fixture_impossible(struct cb_result *result);
+/* Offers, judged by their data sheets. */
+void cb_fixture_offer(struct cb_result *result);
+void cb_fixture_doubtful_offer(struct cb_result *result);
 /* Names and reasons made of escape sequences, quotes, other scripts, and no end of letters. */
 void cb_fixture_nasty(struct cb_result *result);
 /* One rank: nothing to communicate with. */

@@ -85,7 +85,7 @@ static const struct {
     double tolerance;
 } published[] = {
     {1, 8, "nvlink3", NULL, 0, CB_OP_ALL_REDUCE, 4 * GIB, 233.9, 0.02},
-    {1, 8, "nvlink3", NULL, 0, CB_OP_ALL_REDUCE, 8 * MIB, 109.9, 0.35},
+    {1, 8, "nvlink3", NULL, 0, CB_OP_ALL_REDUCE, 8 * MIB, 109.9, 0.15},
     {1, 8, "nvlink4", NULL, 0, CB_OP_ALL_REDUCE, 16 * GIB, 480, 0.02},
     {1, 8, "nvlink5", NULL, 0, CB_OP_ALL_REDUCE, 4 * GIB, 740.6, 0.02},
     {1, 4, "nvlink5", NULL, 0, CB_OP_ALL_REDUCE, 8 * GIB, 605.3, 0.02},
@@ -103,7 +103,7 @@ static const struct {
     {16, 8, "nvlink4", "efa-200", 16, CB_OP_ALL_GATHER, 16 * GIB, 369.9, 0.05},
     {18, 4, "nvlink5", "nvlink5", 0, CB_OP_ALL_REDUCE, 8 * GIB, 834.6, 0.15},
     {18, 4, "nvlink5", "nvlink5", 0, CB_OP_ALL_REDUCE, GIB / 2, 586.1, 0.10},
-    {2, 8, "xgmi-mi300x", "roce-400g", 8, CB_OP_ALL_REDUCE, 16 * GIB, 358.4, 0.25},
+    {2, 8, "xgmi-mi300x", "roce-400g", 8, CB_OP_ALL_REDUCE, 16 * GIB, 358.4, 0.05},
     {2, 1, NULL, "roce-25g", 1, CB_OP_ALL_REDUCE, 2 * GIB, 2.84, 0.05},
     {2, 8, "nvlink4", "roce-400g", 8, CB_OP_ALL_GATHER, 8 * GIB, 328.9, 0.12},
 };
