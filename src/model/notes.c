@@ -96,15 +96,20 @@ static void note_latency(struct cb_training *t)
         return;
     note(t, CB_NOTE_LATENCY,
          "the formula is too mild: %s in pieces of %s over %d ranks gets %s of the %s that the "
-         "whole gradient would; latency takes the rest",
+         "whole gradient would; %s the rest",
          cb_op_name(longest->traffic.op),
          cb_format_bytes(size, (uint64_t)longest->traffic.size_bytes), longest->traffic.group.ranks,
          cb_format_bandwidth(effective, t->effective_bytes_per_s),
-         cb_format_bandwidth(large, t->headline_bytes_per_s));
+         cb_format_bandwidth(large, t->headline_bytes_per_s),
+         longest->traffic.op == CB_OP_ALL_REDUCE ? "latency takes"
+                                                 : "latency, and a ring instead of a tree, take");
 }
 
 static void note_two_nodes(struct cb_training *t)
 {
+    const struct cb_traffic_time *longest = longest_parameter_traffic(t);
+    if (!longest || longest->traffic.op != CB_OP_ALL_REDUCE) /* a gather is a ring anyway */
+        return;
     if (t->nodes == 2 && t->headline_source != CB_FROM_MEASURED && t->headline_bytes_per_s > 0 &&
         (t->headline_bound || t->bound))
         note(t, CB_NOTE_TWO_NODES,

@@ -4,7 +4,7 @@
 
 #include "report/page.h"
 
-#define FORMULA_ITEMS 8
+#define FORMULA_ITEMS 9
 #define ITEMS_MAX (FORMULA_ITEMS + CB_ASSUMPTIONS_MAX)
 
 struct assumed {
@@ -34,7 +34,8 @@ static void collect_formula(const struct cb_result *result, struct assumed *assu
     }
     if (result->workloads.count > 0)
         add(assumed, "the tokens per rank and step of the workloads");
-    if (formula->time_source == CB_FROM_MEASURED && formula->tokens_per_step > 0)
+    if ((formula->time_source == CB_FROM_MEASURED || formula->time_source == CB_FROM_REFERENCE) &&
+        formula->tokens_per_step > 0)
         add(assumed, "the part of the GEMM rate that training reaches");
     if (formula->time_source == CB_FROM_ASSUMED)
         add(assumed, formula->time_note);
@@ -42,6 +43,12 @@ static void collect_formula(const struct cb_result *result, struct assumed *assu
         add(assumed, formula->bandwidth_note);
     if (formula->bandwidth_source == CB_FROM_EXTRAPOLATED)
         add(assumed, "beyond the sizes measured the bandwidth stays as it is there");
+}
+
+static void collect_offer(const struct cb_result *result, struct assumed *assumed)
+{
+    if (result->offer.inter.ports == 1 && result->offer.inter.ports_source == CB_FROM_ASSUMED)
+        add(assumed, "one port per node between nodes");
 }
 
 static void collect_job(const struct cb_result *result, struct assumed *assumed)
@@ -65,6 +72,7 @@ void cb_page_add_assumed(struct cb_page *page)
     struct assumed assumed = {.count = 0};
     struct cb_strbuf text = {0};
     collect_formula(page->result, &assumed);
+    collect_offer(page->result, &assumed);
     collect_job(page->result, &assumed);
     if (assumed.count == 0)
         return;

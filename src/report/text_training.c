@@ -124,11 +124,13 @@ static void add_traffic(struct cb_page *page, const struct cb_training *t)
 /* The exposed share over what may be hidden and how fast the network was seen. */
 static void add_band(struct cb_page *page, const struct cb_training *t)
 {
-    static const struct cb_table_column columns[] = {
+    /* On paper the band is that of what others got. */
+    bool on_paper = page->result->offer.nodes > 0;
+    const struct cb_table_column columns[] = {
         {"exposed share", CB_ALIGN_LEFT, 0},
-        {"slow network (p90)", CB_ALIGN_RIGHT, 0},
-        {"median", CB_ALIGN_RIGHT, 0},
-        {"fast (p10)", CB_ALIGN_RIGHT, 0},
+        {on_paper ? "slowest published" : "slow network (p90)", CB_ALIGN_RIGHT, 0},
+        {on_paper ? "typical" : "median", CB_ALIGN_RIGHT, 0},
+        {on_paper ? "fastest" : "fast (p10)", CB_ALIGN_RIGHT, 0},
     };
     static const enum cb_pace order[] = {CB_PACE_SLOW, CB_PACE_MEDIAN, CB_PACE_FAST};
     struct cb_table table;

@@ -187,7 +187,7 @@ static void test_what_cannot_be_judged(void **state)
     judge(&single, &workload, &result);
     assert_false(result.formula.judged);
     assert_non_null(strstr(result.formula.bandwidth_note, "one GPU"));
-    assert_int_equal(cb_judge_exit_status(&result), 3);
+    assert_int_equal(cb_judge_exit_status(&result), 0); /* the model of the step clears it */
     cb_result_fini(&result);
     /* Nothing is published of this card, and nothing stated. */
     const struct cb_offer_terms dark = {.gpu = "h800-pcie", .gpus_per_node = 8};
