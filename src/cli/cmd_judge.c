@@ -196,10 +196,14 @@ int cb_cmd_judge(int argc, char **argv)
     int status = 0;
     cb_workload_input_init(&input.workload);
     cb_offer_input_init(&input.offer);
-    cb_report_input_init(&input.report, CB_REPORT_CSV);
+    cb_report_input_init(&input.report, CB_REPORT_FORMAT_COUNT);
     int rc = cb_cli_parse(&argp, argc, argv, &input, &err);
     if (rc == CB_CLI_SERVED)
         return 0;
+    if (rc == 0 && input.list < 0 && input.report.format == CB_REPORT_CSV) {
+        rc = cb_fail(&err, CB_E_USAGE, "--format: 'csv' is not a format of this command");
+        cb_error_set_hint(&err, "one of text, json; csv is for --list");
+    }
     if (rc == 0 && input.list >= 0) {
         rc = cb_list_write((enum cb_list)input.list, &input.report, &err);
         return rc ? cb_cli_fail("judge", &err) : 0;

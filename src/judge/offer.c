@@ -32,33 +32,41 @@ void cb_machine_of_offer(const struct cb_offer *offer, const struct cb_workload 
     }
 }
 
-/* What a path carries of one rank's ring, at a share of its nominal rate. */
-static double path_rate(const struct cb_offer_path *path, double share)
+static double practical(const struct cb_offer_path *path)
 {
-    return path->nominal_bytes_per_s * share;
+    return path->nominal_bytes_per_s * path->share;
+}
+
+/* The path that holds a ring over all GPUs back. Where NVLink goes from node to node there is no
+ * other. */
+static const struct cb_offer_path *slower_path(const struct cb_offer *offer)
+{
+    if (offer->nodes == 1)
+        return &offer->intra;
+    bool is_domain = strcmp(offer->inter.per, "GPU") == 0;
+    return is_domain || offer->gpus_per_node == 1 ||
+                   practical(&offer->inter) < practical(&offer->intra)
+               ? &offer->inter
+               : &offer->intra;
 }
 
 bool cb_offer_bandwidth(const struct cb_offer *offer, struct cb_formula *formula)
 {
-    const struct cb_offer_path *path = &offer->intra;
+    const struct cb_offer_path *path = slower_path(offer);
     char nominal[CB_UNIT_TEXT], slow[CB_UNIT_TEXT], fast[CB_UNIT_TEXT];
     if (offer->nodes * offer->gpus_per_node < 2) {
         snprintf(formula->bandwidth_note, sizeof(formula->bandwidth_note),
                  "one GPU: there is nobody to synchronise with");
         return false;
     }
-    if (offer->nodes > 1 &&
-        (offer->gpus_per_node == 1 ||
-         path_rate(&offer->inter, offer->inter.share) < path_rate(path, path->share)))
-        path = &offer->inter;
-    formula->bandwidth_bytes_per_s = path_rate(path, path->share);
+    formula->bandwidth_bytes_per_s = practical(path);
     formula->bandwidth_source =
         path->share_source == CB_FROM_ASSUMED ? CB_FROM_ASSUMED : CB_FROM_NOMINAL;
     snprintf(formula->bandwidth_note, sizeof(formula->bandwidth_note),
              "%s one way of %s x %g, the share that others got of %s: %s to %s",
              cb_format_bandwidth(nominal, path->nominal_bytes_per_s), path->link, path->share,
              path->share_source == CB_FROM_ASSUMED ? "the like" : "its kind",
-             cb_format_bandwidth(slow, path_rate(path, path->low_share)),
-             cb_format_bandwidth(fast, path_rate(path, path->high_share)));
+             cb_format_bandwidth(slow, path->nominal_bytes_per_s * path->low_share),
+             cb_format_bandwidth(fast, path->nominal_bytes_per_s * path->high_share));
     return true;
 }

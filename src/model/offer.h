@@ -5,10 +5,10 @@
 
 #include "base/provenance.h"
 
-/* Between the GPUs of a node (figures of one GPU) or between the nodes (of one node). One way,
- * except where a name says both. */
+/* Between the GPUs of a node or between the nodes. One way, except where a name says both. */
 struct cb_offer_path {
     char link[32];             /* "roce-100g"; empty: there is no such path */
+    char per[8];               /* what the figures are of: "GPU" or "node" */
     enum cb_provenance source; /* given, or nominal where it is the GPU's own */
     int ports;                 /* of a node; 0 inside one */
     enum cb_provenance ports_source;

@@ -177,6 +177,8 @@ static void fill_path(const struct cb_sheet_path *sheet, int ports, bool is_stat
         .high_share = sheet->efficiency.high,
         .share_source = sheet->efficiency.source,
     };
+    bool is_node = sheet->link->scope != CB_LINK_PER_GPU;
+    snprintf(path->per, sizeof(path->per), "%s", is_node ? "node" : "GPU");
     snprintf(path->link, sizeof(path->link), "%s", sheet->link->name);
     snprintf(path->share_note, sizeof(path->share_note), "%s", sheet->efficiency.basis);
 }

@@ -163,9 +163,7 @@ int cb_sheet_network_init(struct cb_sheet_network *network, const struct cb_data
     if (sheet->inter && sheet->nodes > 1) {
         if (out.sheet.ports_per_node == 0)
             out.sheet.ports_per_node = 1;
-        int ports = sheet->inter->scope == CB_LINK_PER_GPU ? sheet->gpus_per_node
-                                                           : out.sheet.ports_per_node;
-        out.inter = path_of(sheet->inter, 0, ports,
+        out.inter = path_of(sheet->inter, 0, out.sheet.ports_per_node,
                             find_efficiency(sheet->inter, CB_OP_ALL_REDUCE,
                                             sheet->nodes * sheet->gpus_per_node, false));
     }
@@ -293,8 +291,7 @@ static bool ask(const struct cb_sheet_network *network, enum cb_op op,
         question->nodes = 1;
         question->ranks_of_node = group->ranks;
         question->inside = inter;
-        question->inside_bytes_per_s =
-            network->inter.nominal_bytes_per_s / network->sheet.gpus_per_node;
+        question->inside_bytes_per_s = network->inter.nominal_bytes_per_s;
     }
     return (question->nodes == 1 || inter) && (question->ranks_of_node < 2 || question->inside);
 }

@@ -32,10 +32,10 @@ struct cb_efficiency {
 /* One of the two paths, for a reader. */
 struct cb_sheet_path {
     const struct cb_link_reference *link; /* NULL: there is no such path */
-    double nominal_bytes_per_s;      /* one way; of a GPU inside a node, of a node between them */
-    double both_ways_bytes_per_s;    /* both directions added, what NVLink is sold by */
-    double practical_bytes_per_s;    /* nominal x typical share of an all_reduce */
-    struct cb_efficiency efficiency; /* of an all_reduce over all ranks */
+    double nominal_bytes_per_s;           /* one way; of a GPU, or all ports of a node */
+    double both_ways_bytes_per_s;         /* both directions added, what NVLink is sold by */
+    double practical_bytes_per_s;         /* nominal x typical share of an all_reduce */
+    struct cb_efficiency efficiency;      /* of an all_reduce over all ranks */
 };
 
 struct cb_sheet_network {

@@ -4,8 +4,7 @@
 #include "base/units.h"
 #include "report/page.h"
 
-static void add_path(struct cb_table *table, const char *place, const char *per,
-                     const struct cb_offer_path *path)
+static void add_path(struct cb_table *table, const char *place, const struct cb_offer_path *path)
 {
     char both[CB_UNIT_TEXT], one[CB_UNIT_TEXT], practical[CB_UNIT_TEXT], share[CB_UNIT_TEXT];
     if (!path->link[0])
@@ -15,7 +14,7 @@ static void add_path(struct cb_table *table, const char *place, const char *per,
         cb_table_add(table, CB_STYLE_PLAIN, "%d x %s", path->ports, path->link);
     else
         cb_table_add(table, CB_STYLE_PLAIN, "%s", path->link);
-    cb_table_add(table, CB_STYLE_PLAIN, "%s", per);
+    cb_table_add(table, CB_STYLE_PLAIN, "%s", path->per);
     cb_table_add(table, CB_STYLE_PLAIN, "%s",
                  cb_format_bandwidth(both, path->both_ways_bytes_per_s));
     cb_table_add(table, CB_STYLE_PLAIN, "%s", cb_format_bandwidth(one, path->nominal_bytes_per_s));
@@ -36,8 +35,8 @@ static void add_links(struct cb_page *page, const struct cb_offer *offer)
     if (!offer->intra.link[0] && !offer->inter.link[0])
         return;
     cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    add_path(&table, "in a node", "GPU", &offer->intra);
-    add_path(&table, "between nodes", "node", &offer->inter);
+    add_path(&table, "in a node", &offer->intra);
+    add_path(&table, "between nodes", &offer->inter);
     cb_page_table(page, &table);
 }
 
@@ -58,10 +57,11 @@ static void add_price(struct cb_page *page, const struct cb_offer *offer)
 {
     if (!(offer->price_per_gpu_hour > 0))
         return;
-    const char *currency = offer->currency[0] ? offer->currency : "(no currency stated)";
-    cb_page_field(page, "price", "%.6g %s per GPU hour, %.6g %s per hour for all",
-                  offer->price_per_gpu_hour, currency,
-                  offer->price_per_gpu_hour * offer->nodes * offer->gpus_per_node, currency);
+    const char *gap = offer->currency[0] ? " " : "";
+    cb_page_field(page, "price", "%.6g%s%s per GPU and hour, %.6g%s%s per hour for all",
+                  offer->price_per_gpu_hour, gap, offer->currency,
+                  offer->price_per_gpu_hour * offer->nodes * offer->gpus_per_node, gap,
+                  offer->currency);
 }
 
 void cb_page_add_offer(struct cb_page *page)

@@ -60,10 +60,14 @@ static void add_headline(struct cb_page *page, const struct cb_training *t)
     char tokens[CB_UNIT_TEXT];
     const struct verdict_row *row = verdict_of(t);
     cb_strbuf_add(page->out, "\n");
-    cb_page_headline(page, "TRAINING", row->style,
-                     "%s: %s of a step waits for the network (%s to %s), limit %s", row->text,
-                     cb_format_share(share, t->expected.share), cb_format_share(low, t->share_low),
-                     cb_format_share(high, t->share_high), cb_format_share(limit, t->threshold));
+    if (t->traffic_count == 0)
+        cb_page_headline(page, "TRAINING", row->style, "%s: no rank waits for another", row->text);
+    else
+        cb_page_headline(page, "TRAINING", row->style,
+                         "%s: %s of a step waits for the network (%s to %s), limit %s", row->text,
+                         cb_format_share(share, t->expected.share),
+                         cb_format_share(low, t->share_low), cb_format_share(high, t->share_high),
+                         cb_format_share(limit, t->threshold));
     cb_page_text(page, HEADLINE_COLUMNS, HEADLINE_COLUMNS,
                  "the model of one step on %d node%s of %d %s%s, %s %s per data-parallel rank",
                  t->nodes, t->nodes == 1 ? "" : "s", t->gpus_per_node, unit_of(page),

@@ -29,6 +29,7 @@ static double price_of_all(const void *row)
 
 static const struct cb_json_field path_fields[] = {
     FIELD(offer_path, link, "link", ALWAYS),
+    FIELD(offer_path, per, "per", ZERO),
     NAMED(offer_path, source, "link_source", ZERO, provenance_names),
     FIELD(offer_path, ports, "ports", ZERO),
     NAMED(offer_path, ports_source, "ports_source", ZERO, provenance_names),

@@ -164,6 +164,21 @@ static void test_better_offers_are_better(void **state)
     }
 }
 
+/* A rack-wide NVLink has no slower link between its nodes; latency makes nothing of the formula. */
+static void test_nvlink_domain(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_workload workload = seven_billion();
+    const struct cb_offer_terms terms = {
+        .gpu = "GB200", .nodes = 18, .gpus_per_node = 4, .inter = "nvlink5"};
+    judge(&terms, &workload, &result);
+    assert_string_equal(result.offer.inter.per, "GPU");
+    assert_near(result.offer.inter.nominal_bytes_per_s, 900e9, 1e-12);
+    assert_near(result.formula.bandwidth_bytes_per_s, 0.82 * 900e9, 1e-12);
+    cb_result_fini(&result);
+}
+
 static void test_no_workload(void **state)
 {
     (void)state;
@@ -261,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_compute_by_hand),
         cmocka_unit_test(test_the_model_beside_it),
         cmocka_unit_test(test_better_offers_are_better),
+        cmocka_unit_test(test_nvlink_domain),
         cmocka_unit_test(test_no_workload),
         cmocka_unit_test(test_what_cannot_be_judged),
         cmocka_unit_test(test_impossible_jobs),
