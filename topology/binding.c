@@ -145,7 +145,9 @@ int cb_near_bind(const char *cpus, int sharer, int sharers, struct cb_error *err
         rc = cb_fail(err, CB_E_MEMORY, "out of memory while choosing CPUs");
     else if (cpus[0] && hwloc_bitmap_list_sscanf(among, cpus) != 0)
         rc = cb_fail(err, CB_E_MEASURE, "no list of CPUs: %.100s", cpus);
-    else if (choose_share(topology, among, sharer, sharers, share))
+    /* A topology from a file (HWLOC_XMLFILE) is another machine's. */
+    else if (hwloc_topology_is_thissystem(topology) &&
+             choose_share(topology, among, sharer, sharers, share))
         rc = bind_to(topology, share, err);
     hwloc_bitmap_free(among);
     hwloc_bitmap_free(share);

@@ -14,9 +14,25 @@ static bool is_of_map(const struct cb_result *result, int node, size_t map)
            result->nodes.items[node].map == (int)map + 1;
 }
 
-/* The best that a burn saw of a card's link, with the card's number: the worst of those on the
- * nodes of a map counts. */
-static void add_burns(const struct cb_result *result, size_t map, struct cb_facts *facts)
+/* The best state of its card's PCIe link that a working rank saw: 0 when none looked. */
+static int best_generation(const struct cb_result *result, int rank)
+{
+    int best = 0;
+    for (size_t i = 0; i < result->burns.count; i++) {
+        const struct cb_burn_row *burn = &result->burns.items[i];
+        if (burn->rank == rank && burn->pcie_generation > best)
+            best = burn->pcie_generation;
+    }
+    for (size_t i = 0; i < result->kernels.count; i++) {
+        const struct cb_kernel_row *kernel = &result->kernels.items[i];
+        if (kernel->rank == rank && kernel->pcie_generation > best)
+            best = kernel->pcie_generation;
+    }
+    return best;
+}
+
+/* What was seen under load, card by card; the worst of those on the nodes of a map counts. */
+static void add_loads(const struct cb_result *result, size_t map, struct cb_facts *facts)
 {
     for (size_t i = 0; i < result->gpus.count; i++) {
         const struct cb_gpu *gpu = &result->gpus.items[i];
@@ -24,14 +40,12 @@ static void add_burns(const struct cb_result *result, size_t map, struct cb_fact
             gpu->index >= facts->gpu_count)
             continue;
         struct cb_facts_pcie *pcie = &facts->gpus[gpu->index].pcie;
-        for (size_t j = 0; j < result->burns.count; j++) {
-            const struct cb_burn_row *burn = &result->burns.items[j];
-            if (burn->rank != gpu->rank || burn->pcie_generation <= 0)
-                continue;
-            if (!pcie->loaded || burn->pcie_generation < pcie->generation)
-                pcie->generation = burn->pcie_generation;
-            pcie->loaded = true;
-        }
+        int best = best_generation(result, gpu->rank);
+        if (best == 0)
+            continue;
+        if (!pcie->loaded || best < pcie->generation)
+            pcie->generation = best;
+        pcie->loaded = true;
     }
 }
 
@@ -66,7 +80,7 @@ int cb_topology_findings(const struct cb_result *result, const struct cb_offered
             .offered_kind = offered->kind, .node_count = (int)result->nodes.count, .ranks = ranks};
         context.rank_count = collect_ranks(result, map, ranks);
         *facts = result->maps.items[map];
-        add_burns(result, map, facts);
+        add_loads(result, map, facts);
         size_t count = cb_findings_find(facts, &context, found);
         for (size_t i = 0; i < count && !rc; i++) {
             struct cb_node_finding *row = cb_vec_add(out);

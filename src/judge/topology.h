@@ -13,8 +13,9 @@ struct cb_offered_network {
 typedef CB_VEC(struct cb_node_finding) cb_node_finding_list;
 typedef CB_VEC(struct cb_crossing) cb_crossing_list;
 
-/* Appends the findings of each map, with what ranks and burns of its nodes add. A card's PCIe link
- * is judged by the best generation that a burn saw. Pure. Errors: CB_E_MEMORY. */
+/* Appends the findings of each map, with what ranks, transfers and burns of its nodes add. A card's
+ * PCIe link is judged by the best generation that its rank saw while data moved. Pure. Errors:
+ * CB_E_MEMORY. */
 int cb_topology_findings(const struct cb_result *result, const struct cb_offered_network *offered,
                          cb_node_finding_list *out, struct cb_error *err);
 

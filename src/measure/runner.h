@@ -30,7 +30,7 @@ struct cb_runner_config {
     struct cb_transport_config transport_config;
     const struct cb_kernel_ops *kernels; /* NULL: kernel steps are skipped */
     struct cb_kernels_config kernels_config;
-    const struct cb_gpu_watch *watch; /* of this rank's card during a burn; NULL: none */
+    const struct cb_gpu_watch *watch; /* of this rank's card while it works; NULL: none */
     double time_box_s;                /* of a step that does not settle */
     double time_limit_s;              /* of the whole run; 0: none */
     double target_relative; /* width at which the interval of the median counts as settled */

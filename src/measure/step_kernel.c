@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "measure/gather.h"
+#include "measure/gpu_survey.h"
 
 /* Long enough that the scheduler's time slices do not show. */
 static const double kernel_sample_s = 0.02;
@@ -16,6 +17,22 @@ static int run_kernel(void *object, int operations, double *elapsed_s, struct cb
 {
     const struct kernel_object *o = object;
     return o->ops->run(o->set, operations, elapsed_s, err);
+}
+
+static bool crosses_pcie(enum cb_kernel kernel)
+{
+    return kernel == CB_KERNEL_H2D || kernel == CB_KERNEL_D2H || kernel == CB_KERNEL_H2D_D2H;
+}
+
+/* The card's link right after it carried data: an idle card lowers it within seconds. */
+static void look_at_link(const struct cb_gpu_watch *watch, struct cb_kernel_row *row)
+{
+    struct cb_gpu_sample sample;
+    if (!watch || !watch->is_open || watch->index < 0)
+        return;
+    cb_gpu_sample(&watch->nvml, (unsigned)watch->index, &sample);
+    row->pcie_generation = sample.pcie_generation > 0 ? sample.pcie_generation : 0;
+    row->pcie_width = sample.pcie_width > 0 ? sample.pcie_width : 0;
 }
 
 /* Fills this rank's row. Every rank computes at once, as in training, and each keeps its own times.
@@ -48,6 +65,8 @@ static int measure_kernel(struct cb_runner *runner, const struct cb_item *item,
     struct cb_timing timing;
     struct cb_time_stats own;
     rc = cb_timing_take(runner, &timed, &timing, err);
+    if (!rc && crosses_pcie(item->kernel))
+        look_at_link(runner->config->watch, row);
     uint64_t wrong_after = 0; /* the timed operations computed, too */
     if (!rc)
         rc = ops->verify(runner->kernels, &wrong_after, err);

@@ -249,6 +249,8 @@ static const struct cb_json_field kernel_fields[] = {
     FIELD(kernel_row, bytes_per_s, "bytes_per_s", ZERO | OMIT),
     FIELD_UNLESS(kernel_row, ci95_relative, "ci95_relative", NEGATIVE, kernel_is_unmeasured),
     FIELD_UNLESS(kernel_row, wrong, "wrong", 0, kernel_is_unchecked),
+    FIELD(kernel_row, pcie_generation, "pcie_generation", ZERO | OMIT),
+    FIELD(kernel_row, pcie_width, "pcie_width", ZERO | OMIT),
     NAMED(kernel_row, status, "status", ALWAYS, status_names),
     FIELD(kernel_row, reason, "reason", ZERO | OMIT),
 };

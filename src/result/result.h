@@ -119,6 +119,7 @@ struct cb_kernel_row {
     double bytes_per_s;
     double ci95_relative;
     uint64_t wrong;
+    int pcie_generation, pcie_width; /* right after a transfer's timing; 0: not looked at */
     enum cb_status status;
     char reason[CB_TEXT];
 };

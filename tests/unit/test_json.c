@@ -141,6 +141,8 @@ static void fill_kernel(struct cb_kernel_row *row, int *seed)
     row->bytes_per_s = next_real(seed);
     row->ci95_relative = next_real(seed);
     row->wrong = (uint64_t)next_int(seed);
+    row->pcie_generation = next_int(seed);
+    row->pcie_width = next_int(seed);
     row->status = CB_STATUS_TIMEOUT;
     FILL_TEXT(row->reason);
 }

@@ -1,13 +1,16 @@
-#define _GNU_SOURCE /* sched_setaffinity */
+#define _GNU_SOURCE /* sched_setaffinity, setenv */
 #include "cb_test.h"
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "measure/binding.h"
 #include "topology/binding.h"
+#include "topology/facts.h"
+#include "topology/map.h"
 
 /* ---- who shares with whom ---- */
 
@@ -139,6 +142,64 @@ static void test_unknown_place(void **state)
     assert_false(cb_near_find_interface("", bus_id, sizeof(bus_id)));
 }
 
+/* ---- a machine of two sockets, in place of this one: a GPU in each, a NIC in the first ---- */
+
+static int pretend(void **state)
+{
+    (void)state;
+    return setenv("HWLOC_XMLFILE", TWO_SOCKETS, 1);
+}
+
+static int stop_pretending(void **state)
+{
+    (void)state;
+    return unsetenv("HWLOC_XMLFILE");
+}
+
+static void test_cpus_beside_a_device(void **state)
+{
+    struct cb_error err;
+    char cpus[64];
+    (void)state;
+    assert_true(cb_near_find_cpus("0000:11:00.0", cpus, sizeof(cpus)));
+    assert_string_equal(cpus, "0-1");
+    assert_true(cb_near_find_cpus("00000000:81:00.0", cpus, sizeof(cpus)));
+    assert_string_equal(cpus, "2-3");
+    assert_false(cb_near_find_cpus("0000:99:00.0", cpus, sizeof(cpus)));
+    /* Another machine's CPUs are nothing to bind to. */
+    assert_int_equal(cb_near_bind("2-3", 0, 1, &err), 0);
+}
+
+static void test_nvml_and_hwloc_are_joined_on_bus_ids(void **state)
+{
+    static struct cb_facts facts;
+    static const char *const bus_ids[] = {"0000:81:00.0", "0000:11:00.0", "0000:99:00.0"};
+    struct cb_map map;
+    struct cb_error err;
+    (void)state;
+    cb_facts_init(&facts);
+    for (int i = 0; i < 3; i++) {
+        struct cb_facts_gpu *gpu = &facts.gpus[facts.gpu_count++];
+        cb_facts_gpu_init(gpu);
+        gpu->index = i;
+        snprintf(gpu->bus_id, sizeof(gpu->bus_id), "%s", bus_ids[i]);
+    }
+    struct cb_facts_nic *nic = &facts.nics[facts.nic_count++];
+    cb_facts_nic_init(nic);
+    snprintf(nic->port.name, sizeof(nic->port.name), "mlx5_0:1");
+    snprintf(nic->bus_id, sizeof(nic->bus_id), "0000:12:00.0");
+    assert_ok(cb_map_discover(&map, &err), &err);
+    cb_facts_add_paths(&map, &facts);
+    cb_map_fini(&map);
+    assert_int_equal(facts.gpus[0].numa, 1);
+    assert_int_equal(facts.gpus[1].numa, 0);
+    assert_int_equal(facts.gpus[2].numa, -1);
+    assert_string_equal(facts.links[cb_facts_find_link(&facts, "GPU0", "mlx5_0:1")].path, "SYS");
+    assert_string_equal(facts.links[cb_facts_find_link(&facts, "GPU1", "mlx5_0:1")].path, "PHB");
+    /* A GPU that the kernel does not show has no place, and no worst one either. */
+    assert_int_equal(cb_facts_find_link(&facts, "GPU2", "mlx5_0:1"), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +209,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing_to_bind_to, remember, restore),
         cmocka_unit_test_setup_teardown(test_share_of_some_cpus, remember, restore),
         cmocka_unit_test(test_unknown_place),
+        cmocka_unit_test_setup_teardown(test_cpus_beside_a_device, pretend, stop_pretending),
+        cmocka_unit_test_setup_teardown(test_nvml_and_hwloc_are_joined_on_bus_ids, pretend,
+                                        stop_pretending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

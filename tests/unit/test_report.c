@@ -50,6 +50,84 @@ static void assert_lacks(const char *text, const char *unwanted)
     fail();
 }
 
+/* ---- the nodes and their links ---- */
+
+/* Two nodes of different make; the scopes reached some of what their links are sold as. */
+static void build_topology(struct cb_result *result)
+{
+    cb_result_init(result);
+    for (int i = 0; i < 2; i++) {
+        struct cb_topo_host *node = cb_vec_add(&result->nodes);
+        struct cb_facts *map = cb_vec_add(&result->maps);
+        assert_true(node && map);
+        snprintf(node->name, sizeof(node->name), "n%d", i);
+        node->map = i + 1;
+        cb_facts_init(map);
+        for (int g = 0; g < 4; g++) {
+            struct cb_facts_gpu *gpu = &map->gpus[map->gpu_count++];
+            cb_facts_gpu_init(gpu);
+            gpu->index = g;
+            gpu->nvlinks = g == 1 && i == 1 ? 10 : 12;
+            snprintf(gpu->name, sizeof(gpu->name), "NVIDIA A100-SXM4-80GB");
+        }
+        cb_facts_nic_init(&map->nics[map->nic_count++]);
+        snprintf(map->nics[0].port.name, sizeof(map->nics[0].port.name), "mlx5_0:1");
+        snprintf(map->nics[0].port.kind, sizeof(map->nics[0].port.kind), "RoCE");
+        map->nics[0].port.up = true;
+        map->nics[0].port.nominal_bytes_per_s = 12.5e9;
+        snprintf(cb_facts_add_link(map, "GPU0", "mlx5_0:1")->path, 8, "PIX");
+        snprintf(cb_facts_add_link(map, "GPU1", "mlx5_0:1")->path, 8, "NODE");
+    }
+    struct cb_crossing *crossing = cb_vec_add(&result->crossings);
+    assert_non_null(crossing);
+    *crossing = (struct cb_crossing){.scope = CB_SCOPE_INTER_NODE,
+                                     .op = CB_OP_ALL_REDUCE,
+                                     .size_bytes = 64 << 20,
+                                     .measured_bytes_per_s = 11.8e9,
+                                     .nominal_bytes_per_s = 12.5e9,
+                                     .link = "RoCE mlx5_0:1",
+                                     .note = "the port's own rate"};
+    struct cb_node_finding *row = cb_vec_add(&result->findings);
+    assert_non_null(row);
+    row->map = 1;
+    row->finding = (struct cb_finding){.code = "nvlink.inactive",
+                                       .severity = CB_SEVERITY_ERROR,
+                                       .seen = "GPU1 has 10 active NVLinks, others have 12",
+                                       .why = "collectives go at its pace",
+                                       .remedy = "nvidia-smi nvlink -s"};
+}
+
+static void test_links_stand_beside_what_crossed_them(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(build_topology);
+    const char *text = cb_strbuf_get(&out);
+    assert_has(text, "inter_node     11.8 of 12.5 GB/s RoCE mlx5_0:1, 94 %");
+    assert_has(text, "(all_reduce of 64 MiB;");
+    assert_has(text, "nodes          4 x NVIDIA A100-SXM4-80GB (12 NVLinks); 1 x RoCE 100 Gb/s;");
+    assert_has(text, "GPU to nearest NIC NODE or nearer: n0");
+    assert_has(text, "3 x NVIDIA A100-SXM4-80GB (12 NVLinks), 1 x NVIDIA");
+    assert_has(text, "error  nvlink.inactive: GPU1 has 10 active NVLinks, others have 12; on n1");
+    assert_has(text, "-> nvidia-smi nvlink -s");
+    cb_strbuf_fini(&out);
+}
+
+static void build_warned(struct cb_result *result)
+{
+    build_topology(result);
+    cb_result_warn(result, "nvlink.inactive", NULL, "a warning says it already");
+    result->crossings.items[0].nominal_bytes_per_s = 0;
+}
+
+static void test_what_a_warning_says_is_said_once(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(build_warned);
+    assert_lacks(cb_strbuf_get(&out), "FINDINGS");
+    assert_has(cb_strbuf_get(&out), "11.8 GB/s over RoCE mlx5_0:1, nominal unknown");
+    cb_strbuf_fini(&out);
+}
+
 /* ---- of every fixture ---- */
 
 static void test_no_line_leaves_the_page(void **state)
@@ -853,6 +931,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_line_leaves_the_page),
+        cmocka_unit_test(test_links_stand_beside_what_crossed_them),
+        cmocka_unit_test(test_what_a_warning_says_is_said_once),
         cmocka_unit_test(test_color_changes_nothing_else),
         cmocka_unit_test(test_the_arithmetic_can_be_redone),
         cmocka_unit_test(test_verdict_words),

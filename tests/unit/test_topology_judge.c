@@ -263,6 +263,24 @@ static void test_burn_tells_idling_from_a_slow_slot(void **state)
     assert_false(result->maps.items[0].gpus[1].pcie.loaded); /* the map stays as it is */
 }
 
+static void test_transfer_tells_it_too(void **state)
+{
+    struct cb_result *result = *state;
+    char seen[256];
+    int map;
+    struct cb_gpu *gpu = cb_vec_add(&result->gpus);
+    assert_non_null(gpu);
+    gpu->index = 1;
+    struct cb_kernel_row *rows[2] = {cb_vec_add(&result->kernels), cb_vec_add(&result->kernels)};
+    assert_non_null(rows[1]);
+    result->kernels.items[0].pcie_generation = 1; /* before the link woke up */
+    result->kernels.items[1].pcie_generation = 4;
+    assert_int_equal(count_findings(result, NULL, "pcie.generation", &map, seen, sizeof(seen)), 0);
+    result->kernels.items[1].pcie_generation = 3;
+    assert_int_equal(count_findings(result, NULL, "pcie.generation", &map, seen, sizeof(seen)), 1);
+    assert_non_null(strstr(seen, "GPU1  ran PCIe generation 3 under load, 4 is possible"));
+}
+
 static void test_offered_kind(void **state)
 {
     struct cb_result *result = *state;
@@ -291,6 +309,7 @@ int main(void)
         WITH_RESULT(test_nothing_without_maps),
         WITH_RESULT(test_rank_of_the_second_kind),
         WITH_RESULT(test_burn_tells_idling_from_a_slow_slot),
+        WITH_RESULT(test_transfer_tells_it_too),
         WITH_RESULT(test_offered_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
