@@ -303,6 +303,9 @@ static struct parts scale(const struct cb_measured_network *network, struct part
 
 /* ---- the estimate ---- */
 
+/* So many that all_reduce has nothing but rings, as the other ops have on any number. */
+static const struct cb_group_shape many_nodes = {1 << 20, 1 << 20};
+
 /* The op over the group from the curves of one scope, its own or a substitute's. */
 static bool read_scope(const struct cb_measured_network *network, enum cb_op op, double size_bytes,
                        const struct cb_group_shape *group, enum cb_scope scope, enum cb_pace pace,
@@ -319,7 +322,9 @@ static bool read_scope(const struct cb_measured_network *network, enum cb_op op,
         curve = find_curve(network, other, scope, group->nodes);
         if (!curve)
             continue;
-        *parts = convert(read_curve(curve, other, size_bytes, pace), other, op);
+        *parts = read_curve(curve, other, size_bytes, pace);
+        parts->moving_s *= lost_gain(network, other, parts, size_bytes, &many_nodes, pace);
+        *parts = convert(*parts, other, op);
         *parts = scale(network, *parts, op, scope, size_bytes, group, pace);
         return true;
     }

@@ -4,10 +4,6 @@
 
 #include "base/names.h"
 
-static const char *const laws[] = {
-    [CB_SCALING_TREE] = "tree", [CB_SCALING_RING] = "ring", [CB_SCALING_STEP] = "step"};
-_Static_assert(sizeof(laws) / sizeof(laws[0]) == CB_SCALING_LAW_COUNT, "one name per law");
-
 struct confidence_row {
     const char *name;
     double ratio; /* up to which it is that */
@@ -32,15 +28,11 @@ static const struct cb_scaling published[] = {
     [CB_SCALING_RING] = {.law = CB_SCALING_RING, .step_s = 4.6e-6, .source = CB_FROM_REFERENCE},
     [CB_SCALING_STEP] = {.law = CB_SCALING_STEP, .step_s = 4.6e-6, .source = CB_FROM_REFERENCE},
 };
+_Static_assert(sizeof(published) / sizeof(published[0]) == CB_SCALING_LAW_COUNT, "one row per law");
 
 #define FABRIC_LOSS 0.06 /* over FABRIC_DOUBLINGS doublings of the nodes */
 #define FABRIC_DOUBLINGS 7.0
 #define FABRIC_FLOOR 0.9
-
-const char *cb_scaling_law_name(enum cb_scaling_law law)
-{
-    return laws[law];
-}
 
 enum cb_scaling_law cb_scaling_law_of(enum cb_op op)
 {

@@ -20,8 +20,6 @@ enum cb_scaling_law {
     CB_SCALING_LAW_COUNT
 };
 
-const char *cb_scaling_law_name(enum cb_scaling_law law); /* "tree", "ring", "step" */
-
 /* The law of an op: the tree for all_reduce and broadcast, the step for send_recv, the ring for all
  * others. */
 enum cb_scaling_law cb_scaling_law_of(enum cb_op op);

@@ -258,6 +258,9 @@ static void takes_back_what_a_tree_of_two_nodes_gained(void **state)
     network.runs[0].link_bytes_per_s = 400e9;
     assert_near(ask(&network, CB_OP_ALL_REDUCE, size_bytes, 64, 8).time_s,
                 factor * size_bytes / (400e9 * share), 0.01);
+    /* Nor does a gather that is made of it. */
+    assert_near(ask(&network, CB_OP_ALL_GATHER, size_bytes, 16, 2).time_s,
+                4.6e-6 * 15 + 15.0 / 16 * size_bytes / 400e9, 0.01);
     network.runs[0].link_bytes_per_s = 100e9; /* and no tree more than doubles */
     assert_near(ask(&network, CB_OP_ALL_REDUCE, size_bytes, 64, 8).time_s,
                 2 * factor * size_bytes / (480e9 * share), 0.01);
