@@ -115,7 +115,7 @@ static int check_paper(const struct cb_workload *workload, struct cb_error *err)
     if (missing.length_bytes > 0) {
         rc = cb_fail(err, CB_E_USAGE, "on paper this needs %s as well", cb_strbuf_get(&missing));
         cb_error_set_hint(err, workload->span == CB_SPAN_COUNT && workload->job.tokens_per_step > 0
-                                   ? "--tokens needs a result file with a measured GEMM rate"
+                                   ? "--tokens needs a GEMM rate: a result file's, or an offer's (--gpu)"
                                    : "or give a result file to take them from");
     }
     cb_strbuf_fini(&missing);

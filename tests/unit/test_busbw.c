@@ -156,6 +156,10 @@ static void test_links_between_nodes(void **state)
     answer = answer_to(query);
     assert_true(answer.found && !answer.other_link);
     assert_near(answer.high_bytes_per_s, 179.71e9, 1e-12);
+    /* The kind alone does not tell how many ports there are. */
+    query.node_bytes_per_s = 0;
+    answer = answer_to(query);
+    assert_true(answer.found && answer.other_link);
     /* One port of 100 Gb/s is none of these. */
     query.node_bytes_per_s = 12.5e9;
     assert_false(answer_to(query).found);

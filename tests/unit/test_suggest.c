@@ -76,6 +76,10 @@ static void test_several(void **state)
     assert_int_equal(cb_suggest_several("roce-20g", names, 4, nearest, 8), 4);
     assert_int_equal(cb_suggest_several("roce-200", names, 4, nearest, 2), 2);
     assert_int_equal(nearest[0], 3);
+    /* A name that is part of the text is a slip as any other. */
+    static const char *const cards[] = {"A10", "A100-SXM4-80GB"};
+    assert_int_equal(cb_suggest_several("A100", cards, 2, nearest, 3), 2);
+    assert_int_equal(nearest[0], 1);
     assert_int_equal(cb_suggest_several("frobnicate", gpus, 5, nearest, 3), 0);
     assert_int_equal(cb_suggest_several("--", gpus, 5, nearest, 3), 0);
     assert_int_equal(cb_suggest_several("h100", gpus, 5, nearest, 0), 0);
