@@ -313,7 +313,10 @@ static int choose_devices(struct run *run, struct cb_error *err)
 static int check_job(const struct run *run, struct cb_error *err)
 {
     const struct cb_job *job = &run->options.workload.workload.job;
-    return job->parameters > 0 ? cb_job_check(job, run->coordinator.size, err) : 0;
+    int rc = job->parameters > 0 ? cb_job_check(job, run->coordinator.size, err) : 0;
+    if (rc)
+        cb_workload_respell(err);
+    return rc;
 }
 
 /* Everything up to the verdict, on every rank. *measured tells whether there is something to

@@ -63,8 +63,10 @@ int cb_judged_job_make(const struct cb_workload *workload, double parameters, in
     }
     int gpus = nodes > 0 ? nodes * gpus_per_node : paper_gpus(job);
     int rc = cb_job_complete(job, gpus, &made.job, &made.assumed, err);
-    if (rc)
+    if (rc) {
+        cb_workload_respell(err);
         return rc;
+    }
     cb_factor_of(&made.job, nodes > 0 ? gpus_per_node : PAPER_GPUS_PER_NODE, &made.factor);
     *out = made;
     return 0;

@@ -541,7 +541,8 @@ int cb_judge_exit_status(const struct cb_result *result)
         return 1;
     /* What the formula has nothing to say of, the model of the step decides. */
     bool silent = !result->formula.judged && result->formula.parameters > 0 &&
-                  !(result->formula.communications > 0) && cb_result_is_predicted(result);
+                  !(result->formula.communications > 0) && cb_result_is_predicted(result) &&
+                  result->prediction.training.traffic_count > 0;
     if (!result->formula.judged && !silent)
         return 3;
     if (result->formula.undecided)

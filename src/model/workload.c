@@ -12,6 +12,7 @@ struct field_row {
     int (*read)(struct cb_workload *workload, const struct field_row *row, const char *text,
                 struct cb_error *err);
     size_t offset, size_bytes; /* of its member */
+    const char *member;        /* "job.layers" */
 };
 
 static double *number_of(struct cb_workload *workload, const struct field_row *row)
@@ -307,9 +308,11 @@ static int read_RECOMPUTE(struct cb_workload *workload, const struct field_row *
 
 #define MEMBER_SIZE(member) sizeof(((struct cb_workload *)0)->member)
 static const struct field_row rows[] = {
+/* clang-format off */
 #define X(id, name, kind, member, argument, doc)                                                   \
-    [CB_FIELD_##                                                                                   \
-        id] = {name, read_##kind, offsetof(struct cb_workload, member), MEMBER_SIZE(member)},
+    [CB_FIELD_##id] = {name, read_##kind, offsetof(struct cb_workload, member),                    \
+                       MEMBER_SIZE(member), #member},
+    /* clang-format on */
     CB_WORKLOAD_FIELDS(X)
 #undef X
 };
@@ -366,6 +369,38 @@ const char *cb_workload_field_suggest(const char *name)
     for (int i = 0; i < CB_FIELD_COUNT; i++)
         names[i] = rows[i].name;
     return cb_suggest(name, names, CB_FIELD_COUNT);
+}
+
+/* The option that states a member of the job, or NULL. */
+static const char *option_of(const char *word, size_t length)
+{
+    static const char prefix[] = "job.";
+    for (int i = 0; i < CB_FIELD_COUNT; i++) {
+        const char *member = rows[i].member;
+        if (strncmp(member, prefix, strlen(prefix)) == 0 &&
+            strlen(member) == strlen(prefix) + length &&
+            strncmp(member + strlen(prefix), word, length) == 0)
+            return rows[i].name;
+    }
+    return NULL;
+}
+
+void cb_workload_respell(struct cb_error *err)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_-";
+    char what[sizeof(err->what)] = "";
+    size_t used = 0;
+    if (!err)
+        return;
+    for (const char *at = err->what; *at && used < sizeof(what);) {
+        size_t length = strspn(at, letters);
+        const char *option = length > 0 ? option_of(at, length) : NULL;
+        size_t taken = length > 0 ? length : 1;
+        used += (size_t)snprintf(what + used, sizeof(what) - used, "%s%.*s", option ? "--" : "",
+                                 option ? (int)strlen(option) : (int)taken, option ? option : at);
+        at += taken;
+    }
+    memcpy(err->what, what, sizeof(what));
 }
 
 int cb_workload_set(struct cb_workload *workload, enum cb_workload_field field, const char *text,

@@ -53,6 +53,10 @@ int cb_workload_set(struct cb_workload *workload, enum cb_workload_field field, 
 /* Another stated field that cannot stand beside this one (two times, two adapters), or -1. */
 int cb_workload_rival(const struct cb_workload *workload, enum cb_workload_field field);
 
+/* Spells the members of a job that a message names ("tensor", "trainable_parameters") as the
+ * options that state them ("--tensor-parallel", "--trainable-parameters"). err may be NULL. */
+void cb_workload_respell(struct cb_error *err);
+
 /* Whether any field of the table is stated, besides those of what is asked rather than trained:
  * threshold, price and currency. */
 bool cb_workload_is_stated(const struct cb_workload *workload);

@@ -108,8 +108,12 @@ static int check_job(const struct cb_workload *workload, struct cb_error *err)
         CB_FIELD_TRAINABLE, CB_FIELD_ACTIVE, CB_FIELD_SCHEME, CB_FIELD_LORA,
         CB_FIELD_QLORA,     CB_FIELD_LAYERS, CB_FIELD_HIDDEN, CB_FIELD_SEQUENCE,
     };
-    if (workload->job.parameters > 0)
-        return cb_job_check(&workload->job, 0, err);
+    if (workload->job.parameters > 0) {
+        int rc = cb_job_check(&workload->job, 0, err);
+        if (rc)
+            cb_workload_respell(err);
+        return rc;
+    }
     for (size_t i = 0; i < sizeof(without_model) / sizeof(without_model[0]); i++)
         if (workload->sources[without_model[i]] != CB_FROM_NOWHERE) {
             cb_fail(err, CB_E_USAGE, "--%s needs --parameters or --model, the model it is about",

@@ -8,6 +8,12 @@
 #define HEADLINE_COLUMNS 12 /* where the text beside TRAINING starts */
 #define TELLING_SHARE 0.01  /* traffic below this part of all of it is not listed */
 
+/* As any share, but none at all is a figure here. */
+static const char *format_share(char out[CB_UNIT_TEXT], double share)
+{
+    return share > 0 ? cb_format_share(out, share) : strcpy(out, "0 %");
+}
+
 /* "12.5 CNY", three digits or whole amounts. */
 static const char *format_money(char out[CB_UNIT_TEXT], double amount, const char *currency)
 {
@@ -65,9 +71,8 @@ static void add_headline(struct cb_page *page, const struct cb_training *t)
     else
         cb_page_headline(page, "TRAINING", row->style,
                          "%s: %s of a step waits for the network (%s to %s), limit %s", row->text,
-                         cb_format_share(share, t->expected.share),
-                         cb_format_share(low, t->share_low), cb_format_share(high, t->share_high),
-                         cb_format_share(limit, t->threshold));
+                         format_share(share, t->expected.share), format_share(low, t->share_low),
+                         format_share(high, t->share_high), format_share(limit, t->threshold));
     cb_page_text(page, HEADLINE_COLUMNS, HEADLINE_COLUMNS,
                  "the model of one step on %d node%s of %d %s%s, %s %s per data-parallel rank",
                  t->nodes, t->nodes == 1 ? "" : "s", t->gpus_per_node, unit_of(page),
@@ -90,18 +95,16 @@ static void add_step(struct cb_page *page, const struct cb_training *t)
                   cb_provenance_name(t->compute_source), idle,
                   t->expected.exposed_s > 0 ? cb_format_time(exposed, t->expected.exposed_s)
                                             : "0 s");
-    if (t->traffic_count == 0) {
-        cb_page_field(page, "communication", "none: no rank needs anything of another");
+    if (t->traffic_count == 0)
         return;
-    }
     if (t->overlap > 0)
-        cb_format_share(overlap, t->overlap);
+        format_share(overlap, t->overlap);
     cb_page_field(page, "communication", "%s (%s), of what can be hidden %s is (%s)",
                   cb_format_time(all, t->communication_s[CB_PACE_MEDIAN]),
                   cb_provenance_name(t->network_source), overlap,
                   cb_provenance_name(t->overlap_source));
     cb_page_field(page, "serial share", "%s if nothing were hidden",
-                  cb_format_share(share, t->serial_share));
+                  format_share(share, t->serial_share));
 }
 
 /* What the communication is made of, where that is more than one kind. */
@@ -147,7 +150,7 @@ static void add_band(struct cb_page *page, const struct cb_training *t)
         for (size_t pace = 0; pace < CB_PACE_COUNT; pace++) {
             double value = t->band[i][order[pace]].share;
             cb_table_add(&table, value > t->threshold ? CB_STYLE_BAD : CB_STYLE_PLAIN, "%s",
-                         cb_format_share(share, value));
+                         format_share(share, value));
         }
     }
     cb_page_table(page, &table);
@@ -190,7 +193,7 @@ static void add_speedup(struct cb_page *page, const struct cb_training *t)
                            row->speedup);
         else
             cb_strbuf_addf(&text, "do %.2f times what %d does (%s)", row->speedup, base,
-                           cb_format_share(share, row->efficiency));
+                           format_share(share, row->efficiency));
     }
     cb_page_field(page, "scaling", "%s", cb_strbuf_get(&text));
     page->out->failed |= text.failed;
@@ -262,7 +265,7 @@ static void add_words(struct cb_page *page, const struct cb_training *t)
     if (formula->judged && !formula->undecided && formula->bottleneck != t->bound)
         cb_page_field(page, "two verdicts", "the formula finds %s, %s: %s",
                       formula->bottleneck ? "a bottleneck" : "none",
-                      cb_format_share(by_formula, formula->share),
+                      format_share(by_formula, formula->share),
                       t->note_count > 0 ? "why they differ is below"
                                         : "it counts all communication, and no latency");
     for (size_t i = 0; i < t->note_count; i++)

@@ -135,7 +135,8 @@ static void add_unjudged(struct cb_page *page, const struct cb_formula *formula)
 {
     const char *first = formula->bandwidth_bytes_per_s > 0 ? "" : formula->bandwidth_note;
     const char *second = formula->time_s > 0 ? "" : formula->time_note;
-    bool silent = formula->parameters > 0 && !(formula->communications > 0);
+    bool silent =
+        formula->parameters > 0 && !(formula->communications > 0) && page->result->rank_count != 1;
     if (silent) {
         cb_page_headline(page, "VERDICT", CB_STYLE_WARN, "none by the formula: %s%s",
                          formula->communications_note,

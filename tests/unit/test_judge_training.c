@@ -277,11 +277,12 @@ static void test_impossible_jobs_change_nothing(void **state)
     static const struct {
         const char *job, *what;
     } cases[] = {
-        {"parameters=1e9 tensor-parallel=3", "tensor (3) must divide the number of GPUs (4)"},
+        {"parameters=1e9 tensor-parallel=3",
+         "--tensor-parallel (3) must divide the number of GPUs (4)"},
         {"parameters=1e9 data-parallel=8", "there are 4 GPUs"},
-        {"parameters=1e9 trainable-parameters=2e9", "trainable_parameters"},
-        {"parameters=1e16", "parameters must be at most"},
-        {"parameters=1e9 sequence=512 micro-batch=2 tokens=512", "tokens_per_step"},
+        {"parameters=1e9 trainable-parameters=2e9", "--trainable-parameters (2e+09)"},
+        {"parameters=1e16", "--parameters must be at most"},
+        {"parameters=1e9 sequence=512 micro-batch=2 tokens=512", "--tokens (512)"},
         {"parameters=1e9 expert-parallel=2", "dense"},
     };
     judge(result, "parameters=1e9 tokens=512");

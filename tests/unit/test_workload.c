@@ -340,8 +340,8 @@ static void test_contradictions_are_refused(void **state)
         {"parameters: 7B\ntotal-time: 3h\n", "--total-time needs --communications"},
         {"step-time: 3s\n", "--step-time needs --parameters or --model"},
         {"scheme: ddp\n", "--scheme needs --parameters or --model"},
-        {"parameters: 1B\ntrainable-parameters: 2B\n", "trainable"},
-        {"parameters: 1e16\n", "parameters"},
+        {"parameters: 1B\ntrainable-parameters: 2B\n", "--trainable-parameters (2e+09) must not"},
+        {"parameters: 1e16\n", "--parameters must be at most"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct cb_workload workload, untouched;
@@ -352,6 +352,24 @@ static void test_contradictions_are_refused(void **state)
             fail_msg("'%s': %d, %s", cases[i].file, rc, err.what);
         assert_memory_equal(&workload, &untouched, sizeof(workload));
     }
+}
+
+/* Whole words only, and as much of a long message as fits. */
+static void test_members_are_spelled_as_options(void **state)
+{
+    (void)state;
+    struct cb_error err;
+    cb_fail(&err, CB_E_USAGE,
+            "tensor x kv_heads of a data-parallel rank: tokens_per_step, tensors");
+    cb_workload_respell(&err);
+    assert_string_equal(err.what, "--tensor-parallel x --kv-heads of a data-parallel rank: "
+                                  "--tokens, tensors");
+    memset(err.what, 0, sizeof(err.what));
+    for (size_t i = 0; i + 7 < sizeof(err.what); i += 7)
+        memcpy(err.what + i, "hidden ", 7);
+    cb_workload_respell(&err);
+    assert_int_equal(strlen(err.what), sizeof(err.what) - 1);
+    assert_memory_equal(err.what, "--hidden --hidden ", 18);
 }
 
 int main(void)
@@ -365,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_bad_files_are_refused),
         cmocka_unit_test(test_size_is_limited),
         cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_members_are_spelled_as_options),
         cmocka_unit_test_setup(test_line_over_file_over_model, clear_line),
         cmocka_unit_test_setup(test_line_replaces_rivals, clear_line),
         cmocka_unit_test_setup(test_model_bends_to_what_is_stated, clear_line),
