@@ -539,10 +539,11 @@ int cb_judge_exit_status(const struct cb_result *result)
         return 3;
     if (tally.wrong)
         return 1;
-    /* What the formula has nothing to say of, the model of the step decides. */
+    /* What the formula has nothing to say of, the model of the step decides; but a run of one rank
+     * has seen no network. */
     bool silent = !result->formula.judged && result->formula.parameters > 0 &&
                   !(result->formula.communications > 0) && cb_result_is_predicted(result) &&
-                  result->prediction.training.traffic_count > 0;
+                  result->rank_count != 1;
     if (!result->formula.judged && !silent)
         return 3;
     if (result->formula.undecided)
