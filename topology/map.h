@@ -160,7 +160,7 @@ struct cb_map {
     CB_VEC(int) gpus;                 /* device indices in the source's order */
     CB_VEC(int) nics;
     CB_VEC(struct cb_map_note) notes;
-    bool has_tree;    /* the PCI tree is shown; otherwise classes come from cells or are unknown */
+    bool has_tree;     /* the PCI tree is shown; otherwise classes come from cells or are unknown */
     bool hides_nvlink; /* the source does not show links beside PCIe (topo -mp, hwloc without NVML):
                          that it has none between GPUs that may have some says nothing */
 };

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "reference/gpus.h"
 #include "reference/links.h"
 #include "topology/map_internal.h"
 
@@ -272,6 +273,10 @@ bool cb_map_may_have_links(const struct cb_map *map, int gpu)
     const struct cb_map_device *device = device_of(map, gpu);
     if (device->vendor_id < 0 || device->device_id < 0)
         return true;
+    const struct cb_gpu_reference *card =
+        device->vendor_id == 0x10de ? cb_gpu_reference_find_device(device->device_id) : NULL;
+    if (card && card->nvlinks == 0) /* the PCIe card of a chip that has them */
+        return false;
     if (device->vendor_id == 0x10de)
         return cb_map_sm_of_device(device->device_id) > 0;
     for (size_t i = 0; i < sizeof(xgmi_chips) / sizeof(*xgmi_chips); i++)

@@ -109,7 +109,6 @@ static void test_classes_follow_from_the_tree(void **state)
     build(&m, CB_MAP_FROM_HWLOC);
     int deep =
         add(&m.builder, CB_DEVICE_PCI_BRIDGE, 8, "cascade"); /* below the switch's left port */
-    deep = add(&m.builder, CB_DEVICE_PCI_BRIDGE, deep, "cascade");
     m.nic[3] = add_card(&m.builder, CB_DEVICE_NIC, deep, "NIC3", 16);
     finish(&m, &map);
     assert_string_equal(map.devices.items[8].name, "left");
@@ -258,6 +257,10 @@ static void test_nvlink_direct_and_through_switches(void **state)
     struct cb_map_link direct = {m.gpu[2], m.gpu[0], CB_MAP_LINK_NVLINK, 4, 1, 25e9};
     assert_int_equal(cb_map_builder_link(b, &direct, NULL), 0);
     assert_int_equal(cb_map_builder_link(b, &direct, NULL), 0); /* a second one between the two */
+    /* One of their own beside those to the switches carries less. */
+    direct.b = m.gpu[1];
+    direct.a = m.gpu[0];
+    assert_int_equal(cb_map_builder_link(b, &direct, NULL), 0);
     finish(&m, &map);
     cb_map_path(&map, m.gpu[0], m.gpu[1], &path);
     assert_int_equal(path.kind, CB_MAP_LINK_NVSWITCH);
@@ -285,7 +288,7 @@ static void test_hidden_nvlink_is_not_pcie(void **state)
     m.builder.map.hides_nvlink = true;
     struct cb_map_device *second = &m.builder.map.devices.items[m.gpu[1]];
     second->vendor_id = 0x10de;
-    second->device_id = 0x1eb8; /* a T4, which has none */
+    second->device_id = 0x1db4; /* V100-PCIE, which has none, other than V100-SXM2 */
     finish(&m, &map);
     cb_map_path(&map, m.gpu[0], m.gpu[2], &path);
     assert_int_equal(path.kind, CB_MAP_LINK_UNKNOWN);
@@ -762,6 +765,7 @@ static const char lstopo[] =
     "bridge_pci=\"0000:[10-12]\">\n"
     "    <object type=\"PCIDev\" gp_index=\"7\" pci_busid=\"0000:11:00.0\" "
     "pci_type=\"0302 [10de:1db5] [10de:1db5] a1\" pci_link_speed=\"15.753846\">\n"
+    "     <object type=\"OSDev\" gp_index=\"20\" name=\"nvml0\" osdev_type=\"1\"/>\n"
     "     <object type=\"OSDev\" gp_index=\"8\" name=\"cuda0\" subtype=\"CUDA\" osdev_type=\"5\">\n"
     "      <info name=\"GPUModel\" value=\"Tesla V100-SXM3-32GB\"/>\n"
     "     </object>\n"
@@ -817,6 +821,8 @@ static void test_lstopo_file(void **state)
     assert_int_equal(map.devices.items[second].numa, 1);
     assert_string_equal(map.devices.items[first].model, "Tesla V100-SXM3-32GB");
     assert_string_equal(map.devices.items[nic].partner, "ib0");
+    assert_string_equal(map.devices.items[first].partner, "nvml0");
+    assert_int_equal(map.devices.items[first].gpu_index, 0);
     assert_int_equal(map.devices.items[nic].up, CB_UP_NO);
     assert_class(&map, first, nic, CB_CLASS_PHB);
     assert_class(&map, second, nic, CB_CLASS_SYS);
