@@ -144,8 +144,10 @@ void cb_look_at_few_nvlinks(struct cb_look *look)
     FOR_EACH_GPU(look, gpu) {
         const struct cb_gpu_reference *product = cb_gpu_reference_find_name(gpu->name);
         const struct variant_row *variant = find_variant(gpu->name, true);
-        bool alone = look->facts->gpu_count < 2 && gpu->nvlinks == 0; /* nothing to link to */
-        if (!product || gpu->nvlinks < 0 || gpu->nvlinks != most || alone ||
+        /* Nothing to link to, or a card whose links need a bridge that need not be bought. */
+        bool alone =
+            look->facts->gpu_count < 2 || strstr(gpu->name, "PCIe") || strstr(gpu->name, " NVL");
+        if (!product || gpu->nvlinks < 0 || gpu->nvlinks != most || (alone && gpu->nvlinks == 0) ||
             (variant && gpu->nvlinks == variant->links))
             continue;
         if (gpu->nvlinks < product->nvlinks && gpu->nvlink_slots <= gpu->nvlinks)

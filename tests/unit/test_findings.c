@@ -249,7 +249,7 @@ static void sell_pcie_cards(struct scene *s)
 {
     for (int i = 0; i < 2; i++) {
         SET(s->facts.gpus[i].name, "NVIDIA A100 80GB PCIe");
-        s->facts.gpus[i].nvlinks = s->facts.gpus[i].nvlink_slots = 12;
+        s->facts.gpus[i].nvlinks = s->facts.gpus[i].nvlink_slots = 0; /* no bridge was bought */
     }
 }
 static void sell_variant(struct scene *s)
