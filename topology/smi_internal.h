@@ -13,6 +13,10 @@ bool cb_smi_word_is_cell(const char *word, struct cb_smi_cell *cell);
 /* The start of a cell that the end of a line cut in two ("NO" of "NODE"). */
 bool cb_smi_word_starts_cell(const char *word);
 
+/* What could be a label behind what a launcher puts right ahead of it ("rank0:GPU0"): the
+ * word itself where nothing is. */
+const char *cb_smi_word_label(const char *word);
+
 /* "GPU7" or "GPU7:": 7; -1 for any other word. */
 int cb_smi_word_gpu(const char *word);
 

@@ -126,7 +126,8 @@ static int read_headings(struct cb_smi_parser *parser, struct cb_smi_headings *h
         i++;
     }
     for (; i < line->word_count && headings->count == 0; i++) {
-        const char *word = line->words[i].text;
+        const char *word =
+            i == first ? cb_smi_word_label(line->words[i].text) : line->words[i].text;
         char label[48];
         if (cb_smi_affinity_begins(line, i))
             break;
@@ -152,7 +153,8 @@ static int header_start(const struct cb_smi_line *line)
 {
     struct cb_smi_cell cell;
     int start = 0;
-    while (start < line->word_count && cb_smi_word_gpu(line->words[start].text) < 0)
+    while (start < line->word_count &&
+           cb_smi_word_gpu(cb_smi_word_label(line->words[start].text)) < 0)
         start++;
     if (start == line->word_count)
         return -1;
@@ -182,7 +184,7 @@ static int row_start(const struct cb_smi_parser *parser)
     char label[48];
     int limit = line->word_count - 1 < PREFIX_WORDS ? line->word_count - 1 : PREFIX_WORDS;
     for (int i = 0; i < limit; i++) {
-        const char *word = line->words[i].text;
+        const char *word = cb_smi_word_label(line->words[i].text);
         if (!cb_smi_word_is_cell(line->words[i + 1].text, &cell) || !cb_smi_word_is_label(word))
             continue;
         cb_smi_label_copy(label, sizeof(label), word);
@@ -297,7 +299,7 @@ static int close_row(struct cb_smi_parser *parser, bool at_end)
 
 static int open_row(struct cb_smi_parser *parser, int start)
 {
-    const char *word = parser->line->words[start].text;
+    const char *word = cb_smi_word_label(parser->line->words[start].text);
     char label[48];
     cb_smi_label_copy(label, sizeof(label), word);
     int device = find_device(&parser->matrix, label);
@@ -402,7 +404,7 @@ static int try_header(struct cb_smi_parser *parser, int start, bool *found, bool
 {
     struct cb_smi_headings headings = {.count = 0};
     bool is_header;
-    int first_gpu = cb_smi_word_gpu(parser->line->words[start].text);
+    int first_gpu = cb_smi_word_gpu(cb_smi_word_label(parser->line->words[start].text));
     *found = *at_end = false;
     parser->matrix.header_line = parser->line->number;
     int rc = read_headings(parser, &headings, start, &is_header);
@@ -420,7 +422,8 @@ static int try_header(struct cb_smi_parser *parser, int start, bool *found, bool
             *found = parser->column_count == 1 || count_cells(parser, row + 1) > 1;
         int next = row < 0 ? header_start(parser->line) : -1;
         /* A header goes on with higher numbers; what starts again is the header itself. */
-        if (row >= 0 || (next >= 0 && cb_smi_word_gpu(parser->line->words[next].text) <= first_gpu))
+        if (row >= 0 || (next >= 0 && cb_smi_word_gpu(cb_smi_word_label(
+                                          parser->line->words[next].text)) <= first_gpu))
             break;
         parser->is_wrapped = true;
         rc = read_headings(parser, &headings, 0, &is_header);
@@ -514,9 +517,9 @@ static bool repeats_header(const struct cb_smi_parser *parser)
 {
     const struct cb_smi_line *line = parser->line;
     int start = header_start(line);
-    if (start < 0 || strcmp(line->words[start].text, label_of(parser, 0)) != 0)
+    if (start < 0 || strcmp(cb_smi_word_label(line->words[start].text), label_of(parser, 0)) != 0)
         return false;
-    for (int i = start; i < line->word_count; i++)
+    for (int i = start + 1; i < line->word_count; i++)
         if (!cb_smi_word_is_label(line->words[i].text))
             return false;
     return true;

@@ -129,6 +129,15 @@ static void add_blank(struct writer *writer, char c)
     writer->column += c == '\t' ? TAB_COLUMNS - writer->column % TAB_COLUMNS : 1;
 }
 
+/* The line below the headings of a table, or around it. */
+static bool is_rule(const struct cb_smi_line *line)
+{
+    for (int i = 0; i < line->word_count; i++)
+        if (line->words[i].text[strspn(line->words[i].text, "-=+_:?")])
+            return false;
+    return true;
+}
+
 bool cb_smi_read_line(struct cb_smi_reader *reader, struct cb_smi_line *line)
 {
     struct writer writer = {.line = line};
@@ -142,7 +151,7 @@ bool cb_smi_read_line(struct cb_smi_reader *reader, struct cb_smi_line *line)
         if (length == 0 && (length = blank_length(at, end)) > 0)
             add_blank(&writer, ' ');
         if (length == 0) {
-            if (*at == ' ' || *at == '\t' || *at == '|' || *at == '\f' || *at == '\v')
+            if (strchr(" \t|`*\f\v", *at) && *at)
                 add_blank(&writer, *at);
             else if (*at != '\0')
                 add_character(&writer, *at);
@@ -151,6 +160,8 @@ bool cb_smi_read_line(struct cb_smi_reader *reader, struct cb_smi_line *line)
         at += length;
     }
     end_word(&writer);
+    if (is_rule(line))
+        line->word_count = 0;
     if (at < end && *at == '\r' && at + 1 < end && at[1] == '\n')
         at++;
     reader->at = at < end ? at + 1 : at;

@@ -28,7 +28,8 @@ struct cb_smi_reader {
 
 void cb_smi_reader_init(struct cb_smi_reader *reader, const char *text, size_t length_bytes);
 
-/* Reads the next line: words between blanks, tabs, bars and the Unicode blanks. Escape sequences
+/* Reads the next line: words between blanks, tabs, the bars, stars and backticks of Markdown, and
+ * Unicode's blanks; a rule of a table is an empty line. Escape sequences
  * (also spelled out: "^[[4m", "\033[4m", or what is left of one whose escape character was lost,
  * "[4m") are left out, zero bytes too (UTF-16 of plain text then reads as text). Lines end in \n,
  * \r\n or \r. What is longer than the line holds is dropped. False at the end of the text. */

@@ -61,6 +61,15 @@ bool cb_smi_word_starts_cell(const char *word)
     return false;
 }
 
+const char *cb_smi_word_label(const char *word)
+{
+    const char *label = word;
+    for (const char *c = word; *c; c++)
+        if ((*c == ':' || *c == '>') && c[1])
+            label = c + 1;
+    return label;
+}
+
 int cb_smi_word_gpu(const char *word)
 {
     char digits[8];

@@ -198,8 +198,9 @@ static void test_traces_of_terminals_and_trackers(void **state)
         {"\\x1b[4;1m", "\\x1b[m"},   {"\xe2\x90\x9b[4m", "\xe2\x90\x9b[0m"},
         {"\033(B\033[4m", "\033[K"}, {"\033]0;title\a", "\033]8;;\033\\"},
     };
-    static const char *const prefixes[] = {"> ",       "    ",        "node7: ",  "[0] ",
-                                           "\xc2\xa0", "12:00:01.5 ", "rank0 | ", "\xef\xbb\xbf"};
+    static const char *const prefixes[] = {
+        "> ",          "    ",     "node7: ",      "[0] ",           "\xc2\xa0",
+        "12:00:01.5 ", "rank0 | ", "\xef\xbb\xbf", "[1,0]<stdout>:", "INFO:log:"};
     static const char *const line_ends[] = {"\r\n", "\r", "\n\n", "  \n", "\r\r\n"};
     struct layout layout = plain;
     for (size_t i = 0; i < sizeof(colors) / sizeof(*colors); i++) {
@@ -233,6 +234,22 @@ static void test_text_around(void **state)
     layout.after = "```\nThe GPU0 GPU1 pair is slow.\nGPU0 GPU1 GPU2 GPU3 are all busy\n"
                    "user@node1:~$ exit\n";
     check_layout(&layout);
+}
+
+static void test_markdown_table(void **state)
+{
+    (void)state;
+    char buffer[16];
+    struct cb_smi_matrix matrix = read_text("|      | GPU0 | GPU1 | NIC0 | CPU Affinity |\n"
+                                            "|:-----|------|------|------|--------------|\n"
+                                            "| GPU0 | X | **NV4** | PIX | 0-7 |\n"
+                                            "| `GPU1` | NV4 | X | SYS | 8-15 |\n"
+                                            "| NIC0 | PIX | SYS | X | |\n");
+    assert_int_equal(matrix.devices.count, 3);
+    assert_string_equal(cell_text(&matrix, 0, 1, buffer), "NV4");
+    assert_string_equal(matrix.devices.items[1].cpus, "8-15");
+    assert_int_equal(matrix.notes.count, 0);
+    cb_smi_matrix_fini(&matrix);
 }
 
 /* UTF-16, as PowerShell writes what a program prints. */
@@ -607,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_every_spacing_and_column),
         cmocka_unit_test(test_traces_of_terminals_and_trackers),
         cmocka_unit_test(test_text_around),
+        cmocka_unit_test(test_markdown_table),
         cmocka_unit_test(test_utf16),
         cmocka_unit_test(test_wrapped_at_every_width),
         cmocka_unit_test(test_wrapped_between_words),
