@@ -1,24 +1,32 @@
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "base/vec.h"
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/list.h"
 #include "cli/offer_options.h"
 #include "cli/report_options.h"
 #include "cli/workload_options.h"
+#include "import/import.h"
 #include "judge/judge.h"
 #include "judge/offer.h"
 #include "result/json.h"
 
-enum { KEY_BANDWIDTH = 0x1001, KEY_EXIT_ZERO, KEY_LIST };
+enum { KEY_BANDWIDTH = 0x1001, KEY_EXIT_ZERO, KEY_LIST, KEY_NCCL_TESTS };
+
+#define LOG_LIMIT_BYTES ((size_t)256 << 20)
 
 struct judge_input {
     struct cb_cli_input base;
     struct cb_workload_input workload;
     struct cb_offer_input offer;
     struct cb_report_input report;
+    CB_VEC(const char *) files; /* as they were given: one result, or logs */
+    bool reads_logs;
     const char *result_path; /* NULL: on paper */
     bool exit_zero;
     int list; /* enum cb_list; negative: none */
@@ -30,6 +38,11 @@ static const struct argp_option options[] = {
      .arg = "RATE",
      .doc = "Bandwidth of the interconnect, with its unit: 12.5GB/s (bytes), 100Gb/s (bits) "
             "(default: the result's measured bus bandwidth)"},
+    {.name = "nccl-tests",
+     .key = KEY_NCCL_TESTS,
+     .arg = "LOG",
+     .doc = "Judge by what nccl-tests or rccl-tests printed (or wrote with -J), or by an output of "
+            "OSU or IMB; more logs may follow; - is standard input"},
     {.name = "exit-zero",
      .key = KEY_EXIT_ZERO,
      .doc = "Exit with 0 whatever the verdict, if there is a report"},
@@ -39,6 +52,17 @@ static const struct argp_option options[] = {
      .doc = "Print the gpus, links or models that are known, with their sources, and exit"},
     {0},
 };
+
+static error_t add_file(struct judge_input *input, const char *path)
+{
+    const char **added = cb_vec_add(&input->files);
+    if (!added) {
+        cb_fail(&input->base.error, CB_E_MEMORY, "no memory for the command line");
+        return ENOMEM;
+    }
+    *added = path;
+    return 0;
+}
 
 static error_t parse_list(struct judge_input *input, const char *text)
 {
@@ -70,10 +94,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_LIST:
         return parse_list(input, argument);
+    case KEY_NCCL_TESTS:
+        input->reads_logs = true;
+        return add_file(input, argument);
     case ARGP_KEY_ARG:
-        if (input->result_path)
-            return ARGP_ERR_UNKNOWN;
-        input->result_path = argument;
+        return !input->reads_logs && input->files.count > 0 ? ARGP_ERR_UNKNOWN
+                                                            : add_file(input, argument);
+    case ARGP_KEY_END:
+        if (!input->reads_logs && input->files.count > 0)
+            input->result_path = input->files.items[0];
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -89,6 +118,7 @@ static const char doc[] =
     "  commbound judge result.json --model llama-8b --scheme fsdp --micro-batch 2\n"
     "  commbound judge --gpu A100-SXM4-80GB --gpus-per-node 8 --nodes 2 --inter roce-100G --model "
     "llama-7b\n"
+    "  commbound judge --nccl-tests all_reduce.log --parameters 7B --step-time 3s\n"
     "\n"
     "Communication is a bottleneck when parameters x 4 bytes x communications / bandwidth takes "
     "more than 20 % of the training time. On paper --bandwidth, --parameters and one time are "
@@ -97,8 +127,11 @@ static const char doc[] =
 
 static const struct argp_child children[] = {
     {.argp = &cb_workload_argp}, {.argp = &cb_offer_argp}, {.argp = &cb_report_argp}, {0}};
-static const struct argp argp = {
-    .options = options, .parser = parse, .args_doc = "[RESULT]", .doc = doc, .children = children};
+static const struct argp argp = {.options = options,
+                                 .parser = parse,
+                                 .args_doc = "[RESULT]\n--nccl-tests LOG [LOG...]",
+                                 .doc = doc,
+                                 .children = children};
 
 /* On paper every part must be stated: names the ones that are not. */
 static int check_paper(const struct cb_workload *workload, struct cb_error *err)
@@ -125,7 +158,8 @@ static int check_paper(const struct cb_workload *workload, struct cb_error *err)
 /* What cannot stand beside an offer, which says all of it. */
 static int check_offer(const struct judge_input *input, struct cb_error *err)
 {
-    const char *other = input->result_path                                   ? "a result file"
+    const char *other = input->reads_logs                                    ? "--nccl-tests"
+                        : input->result_path                                 ? "a result file"
                         : input->workload.workload.bandwidth_bytes_per_s > 0 ? "--bandwidth"
                         : input->workload.workload.nominal_bytes_per_s > 0   ? "--nominal-bandwidth"
                                                                              : NULL;
@@ -136,6 +170,14 @@ static int check_offer(const struct judge_input *input, struct cb_error *err)
     return CB_E_USAGE;
 }
 
+/* What this program is: of a result that it makes rather than reads. */
+static void sign(struct cb_result *result)
+{
+    snprintf(result->tool_version, sizeof(result->tool_version), "%s", CB_VERSION);
+    snprintf(result->build, sizeof(result->build), "%s", CB_BUILD);
+    result->complete = true;
+}
+
 /* Fills the result with a judgement on paper. */
 static int judge_paper(const struct judge_input *input, struct cb_result *result,
                        struct cb_error *err)
@@ -143,9 +185,7 @@ static int judge_paper(const struct judge_input *input, struct cb_result *result
     struct cb_offer offer;
     struct cb_sheet_network network;
     const struct cb_workload *workload = &input->workload.workload;
-    snprintf(result->tool_version, sizeof(result->tool_version), "%s", CB_VERSION);
-    snprintf(result->build, sizeof(result->build), "%s", CB_BUILD);
-    result->complete = true;
+    sign(result);
     if (!cb_offer_is_stated(&input->offer.terms)) {
         int rc = check_paper(workload, err);
         return rc ? rc : cb_judge_result(result, workload, err);
@@ -158,6 +198,34 @@ static int judge_result(const struct judge_input *input, struct cb_result *resul
                         struct cb_error *err)
 {
     int rc = cb_result_load(input->result_path, result, err);
+    return rc ? rc : cb_judge_result(result, &input->workload.workload, err);
+}
+
+static int read_logs(const struct judge_input *input, cb_import_logs *logs, struct cb_error *err)
+{
+    for (size_t i = 0; i < input->files.count; i++) {
+        char *text = NULL;
+        size_t length_bytes = 0;
+        int rc = cb_cli_read(input->files.items[i], LOG_LIMIT_BYTES, &text, &length_bytes, err);
+        if (rc == 0)
+            rc = cb_import_read(input->files.items[i], text, length_bytes, logs, err);
+        free(text);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Fills the result with other people's measurements and what they mean. */
+static int judge_logs(const struct judge_input *input, struct cb_result *result,
+                      struct cb_error *err)
+{
+    cb_import_logs logs = {0};
+    sign(result);
+    int rc = read_logs(input, &logs, err);
+    if (rc == 0)
+        rc = cb_import_add(result, &logs, err);
+    cb_import_logs_fini(&logs);
     return rc ? rc : cb_judge_result(result, &input->workload.workload, err);
 }
 
@@ -176,8 +244,9 @@ static int judge(const struct judge_input *input, int *status, struct cb_error *
     cb_result_init(&result);
     int rc = cb_offer_is_stated(&input->offer.terms) ? check_offer(input, err) : 0;
     if (rc == 0)
-        rc = input->result_path ? judge_result(input, &result, err)
-                                : judge_paper(input, &result, err);
+        rc = input->reads_logs    ? judge_logs(input, &result, err)
+             : input->result_path ? judge_result(input, &result, err)
+                                  : judge_paper(input, &result, err);
     if (rc)
         goto out;
     *status = cb_judge_exit_status(&result);
@@ -205,11 +274,13 @@ int cb_cmd_judge(int argc, char **argv)
         cb_error_set_hint(&err, "one of text, json; csv is for --list");
     }
     if (rc == 0 && input.list >= 0) {
+        cb_vec_fini(&input.files);
         rc = cb_list_write((enum cb_list)input.list, &input.report, &err);
         return rc ? cb_cli_fail("judge", &err) : 0;
     }
     if (rc == 0)
         rc = judge(&input, &status, &err);
+    cb_vec_fini(&input.files);
     if (rc)
         return cb_cli_fail("judge", &err);
     return input.exit_zero ? 0 : status;

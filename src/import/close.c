@@ -128,7 +128,8 @@ static void check_complete(struct cb_run *run, const struct cb_import_log *log)
     char average[CB_UNIT_TEXT], mean[CB_UNIT_TEXT];
     int last = run->rows.items[run->rows.count - 1].line;
     if (run->average_count == 1 && run->average_bytes_per_s >= 0) {
-        if (!is_mean(log, run->average_bytes_per_s))
+        run->findings.is_complete = is_mean(log, run->average_bytes_per_s);
+        if (!run->findings.is_complete)
             cb_finding_add(
                 &run->findings, CB_FINDING_EXCERPT, run->average_line,
                 "an excerpt: the printed average is %s, the mean of the %d rows that are "
@@ -149,7 +150,7 @@ static void check_complete(struct cb_run *run, const struct cb_import_log *log)
 
 static bool has_cause(const struct cb_run *run)
 {
-    for (int i = CB_FINDING_DUPLICATE_GPU; i <= CB_FINDING_ABORTED; i++)
+    for (int i = CB_FINDING_FIRST_CAUSE; i <= CB_FINDING_LAST_CAUSE; i++)
         if (cb_finding_is_there(&run->findings, (enum cb_log_finding)i))
             return true;
     return false;
@@ -247,6 +248,10 @@ static int fill_log(struct cb_run *run, struct cb_import_log *log, struct cb_err
     int rc = convert_rows(run, &inferred, log, err);
     if (rc)
         return rc;
+    if (run->bounds_failed_line > 0 &&
+        !cb_finding_is_there(&run->findings, CB_FINDING_WRONG_RESULTS))
+        cb_finding_add(&run->findings, CB_FINDING_WRONG_RESULTS, run->bounds_failed_line,
+                       "wrong results: the test counts values out of bounds");
     explain_device_error(run);
     cb_run_check_ranks(run, &inferred);
     check_transport(run, &inferred);

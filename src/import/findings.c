@@ -16,6 +16,8 @@ static const struct cb_finding_kind kinds[] = {
     [CB_FINDING_MIXED_BUILDS] = {"mixed_builds", INVALID, "install one version on every host and run again"},
     [CB_FINDING_SHARED_GPU] = {"shared_gpu", INVALID, "give each rank a GPU of its own"},
 
+    [CB_FINDING_MIXED_OPS] = {"mixed_ops", INVALID, "keep each test's heading with its rows"},
+
     [CB_FINDING_DUPLICATE_GPU] = {"duplicate_gpu", PROVISIONAL, "give each rank a GPU of its own: one rank per GPU, CUDA_VISIBLE_DEVICES or --gpu-bind=none"},
     [CB_FINDING_INVALID_DEVICE] = {"invalid_device_ordinal", PROVISIONAL, "more ranks on a host than GPUs: check the host file and its slots (--map-by ppr:8:node) and -g"},
     [CB_FINDING_FEW_GPUS] = {"too_few_gpus", PROVISIONAL, "ask for no more GPUs than there are (-g x ranks on the host)"},
@@ -43,7 +45,6 @@ static const struct cb_finding_kind kinds[] = {
     [CB_FINDING_NEGATIVE_TIME] = {"negative_time", PROVISIONAL, "the file was changed, or the clock went backwards: ask for another run"},
     [CB_FINDING_NO_TIME] = {"no_time", PROVISIONAL, ""},
     [CB_FINDING_UNREADABLE_ROW] = {"unreadable_row", PROVISIONAL, "keep the heading of the table with its rows"},
-    [CB_FINDING_MIXED_OPS] = {"mixed_ops", PROVISIONAL, "keep each test's heading with its rows"},
     [CB_FINDING_EXCERPT] = {"excerpt", PROVISIONAL, "ask for the whole output"},
     [CB_FINDING_TRUNCATED] = {"truncated", PROVISIONAL, "ask for the whole output, or run it again to its end"},
     [CB_FINDING_SMALL_SIZES] = {"small_sizes_only", PROVISIONAL, "sweep to 1 GiB or more (-b 8 -e 8G -f 2)"},
@@ -69,6 +70,7 @@ static const struct cb_finding_kind kinds[] = {
     [CB_FINDING_STEP] = {"step", NONE, "NCCL changes protocol or channels here: NCCL_DEBUG=INFO, and try NCCL_PROTO and NCCL_MIN_NCHANNELS"},
     [CB_FINDING_SIZE_MATTERS] = {"size_matters", NONE, "judge at the size of a gradient bucket, and make buckets larger"},
     [CB_FINDING_HIGH_LATENCY] = {"high_latency", NONE, "many small messages will hurt: large buckets, few synchronisations"},
+    [CB_FINDING_PUBLISHED] = {"published", NONE, ""},
     [CB_FINDING_AVERAGE] = {"average_hides_plateau", NONE, ""},
     [CB_FINDING_ABOVE_WIRE] = {"two_node_tree", NONE, "for the wire run all_gather, or NCCL_ALGO=Ring"},
     [CB_FINDING_MULTICAST] = {"nvls", NONE, "for the links run all_gather, or NCCL_ALGO=Ring"},
@@ -138,7 +140,9 @@ int cb_findings_close(const struct cb_findings *findings, struct cb_import *summ
         if (findings->times[i] > 1)
             snprintf(added->text + length, sizeof(added->text) - length, " (%d lines like it)",
                      findings->times[i]);
-        if (kinds[i].effect > worst)
+        bool is_harmless =
+            findings->is_complete && i >= CB_FINDING_FIRST_CAUSE && i <= CB_FINDING_LAST_CAUSE;
+        if (kinds[i].effect > worst && !is_harmless)
             worst = kinds[i].effect;
     }
     summary->state = worst == CB_EFFECT_INVALID       ? CB_IMPORT_INVALID

@@ -13,8 +13,10 @@ enum cb_log_finding {
     CB_FINDING_WRONG_RESULTS,
     CB_FINDING_MIXED_BUILDS,
     CB_FINDING_SHARED_GPU,
+    CB_FINDING_MIXED_OPS,
 
-    CB_FINDING_DUPLICATE_GPU,
+    CB_FINDING_FIRST_CAUSE,
+    CB_FINDING_DUPLICATE_GPU = CB_FINDING_FIRST_CAUSE,
     CB_FINDING_INVALID_DEVICE,
     CB_FINDING_FEW_GPUS,
     CB_FINDING_NO_GPU,
@@ -34,6 +36,7 @@ enum cb_log_finding {
     CB_FINDING_CRASH,
     CB_FINDING_TEST_FAILURE,
     CB_FINDING_ABORTED,
+    CB_FINDING_LAST_CAUSE = CB_FINDING_ABORTED,
     CB_FINDING_HANG,
     CB_FINDING_ELIDED,
     CB_FINDING_NO_TABLE,
@@ -41,7 +44,6 @@ enum cb_log_finding {
     CB_FINDING_NEGATIVE_TIME,
     CB_FINDING_NO_TIME,
     CB_FINDING_UNREADABLE_ROW,
-    CB_FINDING_MIXED_OPS,
     CB_FINDING_EXCERPT,
     CB_FINDING_TRUNCATED,
     CB_FINDING_SMALL_SIZES,
@@ -67,6 +69,7 @@ enum cb_log_finding {
     CB_FINDING_STEP,
     CB_FINDING_SIZE_MATTERS,
     CB_FINDING_HIGH_LATENCY,
+    CB_FINDING_PUBLISHED,
     CB_FINDING_AVERAGE,
     CB_FINDING_ABOVE_WIRE,
     CB_FINDING_MULTICAST,
@@ -98,6 +101,7 @@ struct cb_findings {
     struct cb_import_finding items[CB_FINDING_COUNT];
     int times[CB_FINDING_COUNT]; /* how often; 0: not found */
     bool has_hint[CB_FINDING_COUNT];
+    bool is_complete; /* all rows are there: an error in the text ended nothing */
 };
 
 /* Notes a finding with printf text, unless there is one of its kind. */

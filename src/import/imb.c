@@ -105,7 +105,7 @@ static int take_numbers(struct reader *r, const struct cb_line *line)
     if (r->defects_column > 0 && r->defects_column < count && numbers[r->defects_column] > 0)
         cb_finding_add(&run->findings, CB_FINDING_WRONG_RESULTS, line->number,
                        "the benchmark's check found defects");
-    return cb_run_add_time(run, line->number, numbers[0], time_us * 1e-6, r->err);
+    return cb_run_add_time(run, line->number, numbers[0], time_us / 1e6, r->err);
 }
 
 static int take_line(struct reader *r, const struct cb_line *line)

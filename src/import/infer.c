@@ -28,28 +28,60 @@ static int block_ratio(const struct cb_table_row *row)
     return whole >= 1 && whole < 1 << 24 && fabs(ratio - whole) < 1e-9 * whole ? (int)whole : 0;
 }
 
+/* Printed bus bandwidth over size / time; negative where the two printed decimals say little. */
+static double row_factor(const struct cb_table_row *row, int place)
+{
+    const struct cb_import_point *point = &row->places[place];
+    double alg = point->time_s > 0 ? (double)row->size_bytes / point->time_s : 0;
+    return alg >= 0.5 * GIGA && point->printed_bus_bytes_per_s >= 0
+               ? point->printed_bus_bytes_per_s / alg
+               : -1;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The factor of most rows: the mean of those near the median, which a row that was changed by hand
+ * does not move. Negative when no bus bandwidth is printed. */
+static double common_factor(const struct cb_run *run)
+{
+    enum { MOST = 512 };
+    double factors[MOST], sum = 0;
+    size_t count = 0, near = 0;
+    for (size_t i = run->rows.count; i > 0 && count + CB_IMPORT_PLACES <= MOST; i--)
+        for (int p = 0; p < CB_IMPORT_PLACES; p++) {
+            double factor = row_factor(&run->rows.items[i - 1], p);
+            if (factor >= 0)
+                factors[count++] = factor;
+        }
+    if (count == 0)
+        return -1;
+    qsort(factors, count, sizeof(factors[0]), compare_doubles);
+    double median = factors[count / 2];
+    for (size_t i = 0; i < count; i++)
+        if (fabs(factors[i] - median) <= SAME * median) {
+            sum += factors[i];
+            near++;
+        }
+    return sum / (double)near;
+}
+
 static void collect(const struct cb_run *run, struct features *features)
 {
-    double printed = 0, computed = 0;
     const struct cb_table_row *largest = NULL;
     bool checked[CB_IMPORT_PLACES] = {false};
     *features = (struct features){.redop = CB_REDOP_IS_ABSENT, .root = CB_ROOT_IS_ABSENT};
+    features->factor = common_factor(run);
     for (size_t i = 0; i < run->rows.count; i++) {
         const struct cb_table_row *row = &run->rows.items[i];
         if (!largest || row->size_bytes > largest->size_bytes)
             largest = row;
-        for (int p = 0; p < CB_IMPORT_PLACES; p++) {
-            const struct cb_import_point *point = &row->places[p];
-            checked[p] = checked[p] || point->wrong >= 0;
-            double alg = point->time_s > 0 ? (double)row->size_bytes / point->time_s : 0;
-            /* Below that the two printed decimals say little. */
-            if (alg < 0.2 * GIGA || !(point->printed_bus_bytes_per_s >= 0))
-                continue;
-            printed += point->printed_bus_bytes_per_s;
-            computed += alg;
-        }
+        for (int p = 0; p < CB_IMPORT_PLACES; p++)
+            checked[p] = checked[p] || row->places[p].wrong >= 0;
     }
-    features->factor = computed > 0 ? printed / computed : -1;
     features->only_in_place_unchecked =
         checked[CB_IMPORT_OUT_OF_PLACE] && !checked[CB_IMPORT_IN_PLACE];
     if (!largest)
@@ -138,6 +170,23 @@ static bool agrees(int ranks, const struct cb_inferred *inferred, const struct f
                                 SAME * f->factor + 1e-3;
 }
 
+/* Rows of one table are of one op: all reduce or none does, and all count alike. */
+static void check_mixture(struct cb_run *run)
+{
+    int redop = CB_REDOP_IS_ABSENT, ratio = 0;
+    for (size_t i = 0; i < run->rows.count; i++) {
+        const struct cb_table_row *row = &run->rows.items[i];
+        int own = block_ratio(row);
+        bool differs = (row->redop >= 0 && redop >= 0 && row->redop != redop) ||
+                       (own > 0 && ratio > 0 && (own > 1) != (ratio > 1));
+        if (differs)
+            cb_finding_add(&run->findings, CB_FINDING_MIXED_OPS, row->line,
+                           "from this row on the table is of another collective than before");
+        redop = row->redop >= 0 ? row->redop : redop;
+        ratio = own > 0 ? own : ratio;
+    }
+}
+
 static void infer_ranks(struct cb_run *run, const struct features *f, struct cb_inferred *inferred)
 {
     bool has_groups;
@@ -214,6 +263,7 @@ void cb_run_infer(struct cb_run *run, struct cb_inferred *inferred)
                        features.ratio > 1 && features.root >= 0
                            ? "gather or scatter: the rows do not tell which"
                            : "the rows do not tell which collective this is");
+    check_mixture(run);
     infer_ranks(run, &features, inferred);
     if (run->ranks.count > 0)
         qsort(run->ranks.items, run->ranks.count, sizeof(run->ranks.items[0]), by_host);
@@ -313,6 +363,31 @@ static int count_labels(const struct cb_run *run)
     return first >= 0;
 }
 
+/* Appends ", COUNT WHAT" unless there is none. */
+static void add_evidence(char *text, size_t size_bytes, int count, const char *what)
+{
+    size_t used = strlen(text);
+    if (count > 0)
+        snprintf(text + used, size_bytes - used, "%s%d %s", used ? ", " : "", count, what);
+}
+
+static void say_alone(struct cb_run *run, const struct cb_inferred *inferred, int line, int zeros,
+                      int repeats)
+{
+    char seen[128] = "";
+    int beginnings = (int)run->banners.count;
+    add_evidence(seen, sizeof(seen), beginnings > 1 ? beginnings : 0, "banners");
+    add_evidence(seen, sizeof(seen), zeros > 1 ? zeros : 0, "ranks 0");
+    add_evidence(seen, sizeof(seen), run->average_count > 1 ? run->average_count : 0, "footers");
+    add_evidence(seen, sizeof(seen), repeats, "sizes that come again");
+    add_evidence(seen, sizeof(seen), inferred->ranks == 1 ? 1 : 0, "rank by the bandwidths");
+    add_evidence(seen, sizeof(seen), run->launched_ranks, "ranks that were started");
+    cb_finding_add(&run->findings, CB_FINDING_RAN_ALONE, line,
+                   "the ranks ran alone, each process its own rank 0, as a binary without MPI does "
+                   "(seen: %s)",
+                   seen);
+}
+
 void cb_run_check_ranks(struct cb_run *run, const struct cb_inferred *inferred)
 {
     int zeros = 0, line = 0, repeats = count_repeats(run);
@@ -334,16 +409,8 @@ void cb_run_check_ranks(struct cb_run *run, const struct cb_inferred *inferred)
                        "one rank only: nothing was sent, so nothing of a link was measured");
     if (is_alone && line == 0 && run->rows.count > 0)
         line = run->rows.items[0].line;
-    if (is_alone && run->launched_ranks > 1 && inferred->ranks == 1)
-        cb_finding_add(&run->findings, CB_FINDING_RAN_ALONE, line,
-                       "%d processes were started, but each was alone, its own rank 0: built "
-                       "without MPI, or started by the launcher of another MPI",
-                       run->launched_ranks);
-    else if (is_alone)
-        cb_finding_add(&run->findings, CB_FINDING_RAN_ALONE, line,
-                       "the processes ran alone, each its own rank 0: built without MPI. Seen: %d "
-                       "banners, %d times rank 0, %d repeated sizes%s",
-                       beginnings, zeros, repeats, inferred->is_zero ? ", bus bandwidth 0" : "");
+    if (is_alone)
+        say_alone(run, inferred, line, zeros, repeats);
     else
         check_gpus(run, inferred->ranks);
 }

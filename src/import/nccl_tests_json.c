@@ -79,7 +79,7 @@ static void read_point(const json_t *value, struct cb_import_point *point)
     double alg = number_of(json_object_get(value, "alg_bw"), -1);
     double bus = number_of(json_object_get(value, "bus_bw"), -1);
     double wrong = number_of(json_object_get(value, "nwrong"), -1);
-    point->time_s = number_of(time, 0) * 1e-6;
+    point->time_s = number_of(time, 0) / 1e6;
     point->printed_alg_bytes_per_s = alg >= 0 ? alg * GIGA : -1;
     point->printed_bus_bytes_per_s = bus >= 0 ? bus * GIGA : -1;
     point->wrong = wrong >= 0 ? wrong : -1;

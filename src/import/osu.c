@@ -98,7 +98,7 @@ static int take_numbers(struct reader *r, const struct cb_line *line)
     if (strstr(line->text, "Fail"))
         cb_finding_add(&run->findings, CB_FINDING_WRONG_RESULTS, line->number,
                        "the test's validation failed");
-    return cb_run_add_time(run, line->number, size_bytes, time_us * 1e-6, r->err);
+    return cb_run_add_time(run, line->number, size_bytes, time_us / 1e6, r->err);
 }
 
 static int take_line(struct reader *r, const struct cb_line *line)

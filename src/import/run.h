@@ -61,7 +61,8 @@ struct cb_run {
     struct cb_nccl_said nccl;
     double average_bytes_per_s; /* the last footer's; negative: none */
     int average_count, average_line;
-    int bounds_count; /* footers "Out of bounds values" */
+    int bounds_count;       /* footers "Out of bounds values" */
+    int bounds_failed_line; /* of one that found wrong data; 0: none did */
     int concluded_line;
     char dtype[16];      /* that a line names for all rows */
     bool has_no_footers; /* the program prints none, nor checks data */

@@ -171,6 +171,12 @@ static double unit_of(double size_bytes, double time, double alg_gb_s, double kn
                : 1e-6;
 }
 
+/* A division, so that 20.00 us is 2e-5 s. */
+static double seconds(double time, double unit_s)
+{
+    return unit_s < 1e-4 ? time / 1e6 : time / 1e3;
+}
+
 static void set_point(struct cb_import_point *point, double time_s, double alg_gb_s,
                       double bus_gb_s, double wrong)
 {
@@ -194,7 +200,7 @@ static const struct layout *guess_layout(const struct cb_table_row *row,
         double unit = unit_of(size_bytes, first[0].value, first[1].value, unit_s);
         /* A time that cannot be is only believed where nothing is missing. */
         bool is_whole = layout->width >= 4 && layout->placements == 2;
-        if (is_likely(size_bytes, first[0].value * unit, first[1].value) ||
+        if (is_likely(size_bytes, seconds(first[0].value, unit), first[1].value) ||
             (is_whole && !(first[0].value > 0)))
             return layout;
     }
@@ -215,7 +221,7 @@ static bool read_by_layout(const struct token *numbers, int count, double unit_s
                               numbers[layout->has_root + 1].value, unit_s);
         /* Tables without a root for every op are those that print a deviation. */
         bool is_count = layout->has_root && check == floor(check);
-        set_point(&row->places[p], at[0].value * unit, at[1].value, at[2].value,
+        set_point(&row->places[p], seconds(at[0].value, unit), at[1].value, at[2].value,
                   is_count ? check : NAN);
         if (!is_count && check > row->error)
             row->error = check;
@@ -247,9 +253,10 @@ static bool read_by_heading(const struct token *numbers, int count,
             if (place >= CB_IMPORT_PLACES)
                 return false;
             alg = i + 1 < count ? numbers[i + 1].value : 0;
-            set_point(&row->places[place],
-                      value * unit_of((double)row->size_bytes, value, alg, columns->time_unit_s),
-                      NAN, NAN, NAN);
+            set_point(
+                &row->places[place],
+                seconds(value, unit_of((double)row->size_bytes, value, alg, columns->time_unit_s)),
+                NAN, NAN, NAN);
         } else if (point && wanted[i] == CB_COLUMN_ALGBW) {
             point->printed_alg_bytes_per_s = value >= 0 ? value * GIGA : -1;
         } else if (point && wanted[i] == CB_COLUMN_BUSBW) {

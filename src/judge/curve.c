@@ -4,11 +4,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How well a row serves as the gradient's collective; lower is better. */
+/* How well a row serves as the gradient's collective; lower is better. Gathers are better in place:
+ * out of place they copy the rank's own block too, which frameworks do not. */
 static int rank_series(const struct cb_collective_row *row)
 {
     bool summed = !cb_op_reduces(row->op) || row->redop == CB_REDOP_SUM;
-    return 4 * (row->dtype != CB_DTYPE_FLOAT32) + 2 * !summed + row->in_place;
+    bool in_place_wanted = row->op == CB_OP_ALL_GATHER || row->op == CB_OP_REDUCE_SCATTER;
+    return 4 * (row->dtype != CB_DTYPE_FLOAT32) + 2 * !summed + (row->in_place != in_place_wanted);
 }
 
 static bool is_same_series(const struct cb_collective_row *a, const struct cb_collective_row *b)

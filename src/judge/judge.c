@@ -33,13 +33,43 @@ struct evidence {
 static int collect_curve(struct evidence *evidence, struct cb_error *err)
 {
     static const enum cb_scope widest_first[] = {CB_SCOPE_WORLD, CB_SCOPE_INTER_NODE};
+    /* The halves of a ring all_reduce stand in for it where a log has nothing else. */
+    static const enum cb_op halves[] = {CB_OP_REDUCE_SCATTER, CB_OP_ALL_GATHER};
+    int rc = 0;
     for (size_t i = 0; i < sizeof(widest_first) / sizeof(widest_first[0]); i++) {
-        int rc = cb_curve_init(&evidence->curve, evidence->result, CB_OP_ALL_REDUCE,
-                               widest_first[i], err);
+        rc = cb_curve_init(&evidence->curve, evidence->result, CB_OP_ALL_REDUCE, widest_first[i],
+                           err);
         if (rc || evidence->curve.rows.count > 0)
             return rc;
     }
-    return 0;
+    for (size_t i = 0; evidence->result->imports.count > 0 && i < sizeof(halves) / sizeof(*halves);
+         i++) {
+        rc = cb_curve_init(&evidence->curve, evidence->result, halves[i], CB_SCOPE_WORLD, err);
+        if (rc || evidence->curve.rows.count > 0)
+            return rc;
+    }
+    return rc;
+}
+
+/* Why other people's logs give no bandwidth. */
+static void say_no_import(const struct cb_result *result, struct cb_formula *formula)
+{
+    char *note = formula->bandwidth_note;
+    size_t size = sizeof(formula->bandwidth_note);
+    for (size_t i = 0; i < result->imports.count; i++) {
+        const struct cb_import *import = &result->imports.items[i];
+        if (!cb_import_is_usable(import->state))
+            continue;
+        snprintf(note, size,
+                 "%.60s holds %.20s: a gradient's bandwidth takes an all_reduce, all_gather or "
+                 "reduce_scatter",
+                 import->file, import->op[0] ? import->op : "an unknown op");
+        return;
+    }
+    const struct cb_import *first = &result->imports.items[0];
+    snprintf(note, size, "%.60s is no basis: %.160s", first->file,
+             first->findings.count > 0 ? first->findings.items[0].text
+                                       : cb_import_state_name(first->state));
 }
 
 /* Why there is no bandwidth, from the rows that should have given one. */
@@ -47,6 +77,10 @@ static void say_no_bandwidth(const struct cb_result *result, struct cb_formula *
 {
     char *note = formula->bandwidth_note;
     size_t size = sizeof(formula->bandwidth_note);
+    if (result->imports.count > 0) {
+        say_no_import(result, formula);
+        return;
+    }
     if (result->rank_count == 1) {
         snprintf(note, size,
                  "one rank only: no all_reduce to measure; start two ranks or more, or "
@@ -74,6 +108,7 @@ static void describe_place(const struct cb_curve_place *place, double gradient_b
                            struct cb_formula *formula)
 {
     const struct cb_collective_row *row = place->below;
+    const char *op = cb_op_name(row->op);
     char size[CB_UNIT_TEXT], other[CB_UNIT_TEXT], gradient[CB_UNIT_TEXT], where[64];
     snprintf(where, sizeof(where), "%s%s, %d ranks", row->in_place ? "in place, " : "",
              cb_scope_name(row->scope), row->ranks);
@@ -84,15 +119,31 @@ static void describe_place(const struct cb_curve_place *place, double gradient_b
         snprintf(gradient, sizeof(gradient), "beyond 16 EiB");
     if (place->outside)
         snprintf(formula->bandwidth_note, sizeof(formula->bandwidth_note),
-                 "all_reduce at %s, %s: the %s size measured; the gradient is %s", size, where,
+                 "%s at %s, %s: the %s size measured; the gradient is %s", op, size, where,
                  gradient_bytes > (double)row->size_bytes ? "largest" : "smallest", gradient);
     else if (place->below == place->above)
         snprintf(formula->bandwidth_note, sizeof(formula->bandwidth_note),
-                 "all_reduce at %s, the gradient's size, %s", size, where);
+                 "%s at %s, the gradient's size, %s", op, size, where);
     else
         snprintf(formula->bandwidth_note, sizeof(formula->bandwidth_note),
-                 "all_reduce between %s and %s for a gradient of %s, %s", size,
+                 "%s between %s and %s for a gradient of %s, %s", op, size,
                  cb_format_bytes(other, place->above->size_bytes), gradient, where);
+}
+
+/* Says of an imported row where it stands, and what it stands in for. */
+static void describe_import(const struct cb_result *result, const struct cb_curve_place *place,
+                            struct cb_formula *formula)
+{
+    const struct cb_collective_row *row = place->below;
+    size_t used = strlen(formula->bandwidth_note);
+    size_t number = (size_t)row->import_number;
+    if (number == 0 || number > result->imports.count)
+        return;
+    const struct cb_import *import = &result->imports.items[number - 1];
+    snprintf(formula->bandwidth_note + used, sizeof(formula->bandwidth_note) - used,
+             "%s; imported from %.48s line %d%s",
+             row->op == CB_OP_ALL_REDUCE ? "" : " (half of a ring all_reduce)", import->file,
+             row->import_line, import->state == CB_IMPORT_PROVISIONAL ? ", provisional" : "");
 }
 
 /* The bandwidth at the gradient's size. Returns false when there is none; *place says where it lies
@@ -117,6 +168,7 @@ static bool fill_bandwidth(const struct evidence *evidence, struct cb_formula *f
     formula->bandwidth_bytes_per_s = cb_curve_bus_bytes_per_s(place, CB_CURVE_MEDIAN);
     formula->bandwidth_source = place->outside ? CB_FROM_EXTRAPOLATED : CB_FROM_MEASURED;
     describe_place(place, gradient_bytes, formula);
+    describe_import(evidence->result, place, formula);
     return true;
 }
 
@@ -185,13 +237,12 @@ static bool fill_time(const struct evidence *evidence, const struct cb_judged_jo
     formula->tokens_per_step = cb_job_rank_tokens(&judged->job);
     formula->time_s =
         cb_judged_job_gpu_flops(judged) / (evidence->gemm.flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
-    formula->time_source = CB_FROM_MEASURED;
+    formula->time_source = evidence->gemm.source;
     describe_work(judged, work, sizeof(work));
     snprintf(formula->time_note, sizeof(formula->time_note),
-             "%s / (%s x %g): median %s GEMM of %d rank%s, %g of it assumed in training", work,
+             "%s / (%s x %g): %s, %g of it assumed in training", work,
              cb_format_flops(rate, evidence->gemm.flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
-             cb_dtype_name(evidence->gemm.dtype), evidence->gemm.ranks,
-             evidence->gemm.ranks == 1 ? "" : "s", CB_TRAINING_SHARE_OF_GEMM);
+             evidence->gemm.note, CB_TRAINING_SHARE_OF_GEMM);
     return true;
 }
 

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "reference/gpus.h"
+
+/* What a log's ranks compute on when it does not say. */
+#define ASSUMED_GPU "NVIDIA A100-SXM4-80GB"
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -31,6 +35,54 @@ static enum cb_dtype choose_gemm_dtype(const struct cb_result *result)
     return CB_DTYPE_FLOAT32;
 }
 
+/* The lowest published rate of half precision. */
+static bool is_published(const struct cb_gpu_reference *gpu, struct cb_gemm_rate *rate)
+{
+    static const enum cb_dtype wanted[] = {CB_DTYPE_BFLOAT16, CB_DTYPE_FLOAT16};
+    struct cb_achievable achievable;
+    for (size_t i = 0; gpu && i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        cb_gpu_reference_achievable(gpu, CB_RATE_BURST, wanted[i], &achievable);
+        if (!(achievable.low_per_s > 0))
+            continue;
+        rate->flops_per_s = achievable.low_per_s;
+        rate->dtype = wanted[i];
+        return true;
+    }
+    return false;
+}
+
+/* Older drivers left the maker's name out. */
+static const struct cb_gpu_reference *find_gpu(const char *name)
+{
+    char full[CB_NAME + 8];
+    const struct cb_gpu_reference *gpu = cb_gpu_reference_find_name(name);
+    snprintf(full, sizeof(full), "NVIDIA %s", name);
+    return gpu ? gpu : cb_gpu_reference_find_name(full);
+}
+
+static void find_published_rate(const struct cb_result *result, struct cb_gemm_rate *rate)
+{
+    const char *named = "";
+    for (size_t i = 0; i < result->imports.count; i++) {
+        const struct cb_import *import = &result->imports.items[i];
+        if (!cb_import_is_usable(import->state) || !import->gpu[0])
+            continue;
+        named = import->gpu;
+        if (is_published(find_gpu(import->gpu), rate)) {
+            rate->source = CB_FROM_REFERENCE;
+            snprintf(rate->note, sizeof(rate->note), "published %s GEMM of %.48s",
+                     cb_dtype_name(rate->dtype), import->gpu);
+            return;
+        }
+    }
+    if (!is_published(cb_gpu_reference_find_name(ASSUMED_GPU), rate))
+        return;
+    rate->source = CB_FROM_ASSUMED;
+    snprintf(rate->note, sizeof(rate->note), "%s GEMM of an A100, since %s%.32s",
+             cb_dtype_name(rate->dtype), *named ? "none is published of " : "no GPU is named",
+             named);
+}
+
 int cb_gemm_rate_find(const struct cb_result *result, struct cb_gemm_rate *rate,
                       struct cb_error *err)
 {
@@ -53,7 +105,11 @@ int cb_gemm_rate_find(const struct cb_result *result, struct cb_gemm_rate *rate,
         qsort(rates.items, rates.count, sizeof(rates.items[0]), compare_doubles);
         found.flops_per_s =
             rates.count % 2 ? rates.items[half] : (rates.items[half - 1] + rates.items[half]) / 2;
-        found.ranks = (int)rates.count;
+        found.source = CB_FROM_MEASURED;
+        snprintf(found.note, sizeof(found.note), "median %s GEMM of %zu rank%s",
+                 cb_dtype_name(found.dtype), rates.count, rates.count == 1 ? "" : "s");
+    } else if (result->imports.count > 0) {
+        find_published_rate(result, &found);
     }
     *rate = found;
 out:
@@ -89,11 +145,10 @@ void cb_machine_of_result(const struct cb_result *result, const struct cb_worklo
     snprintf(machine->currency, sizeof(machine->currency), "%s", workload->currency);
     if (rate->flops_per_s > 0) {
         machine->flops_per_s = rate->flops_per_s * CB_TRAINING_SHARE_OF_GEMM;
-        machine->flops_source = CB_FROM_MEASURED;
+        machine->flops_source = rate->source;
         snprintf(machine->flops_note, sizeof(machine->flops_note),
-                 "%s x %g: median %s GEMM of %d rank%s, %g of it assumed in training",
-                 cb_format_flops(text, rate->flops_per_s), CB_TRAINING_SHARE_OF_GEMM,
-                 cb_dtype_name(rate->dtype), rate->ranks, rate->ranks == 1 ? "" : "s",
+                 "%s x %g: %s, %g of it assumed in training",
+                 cb_format_flops(text, rate->flops_per_s), CB_TRAINING_SHARE_OF_GEMM, rate->note,
                  CB_TRAINING_SHARE_OF_GEMM);
     }
     if (workload->span == CB_SPAN_COMPUTE) {

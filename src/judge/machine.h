@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/provenance.h"
 #include "model/training.h"
 #include "model/workload.h"
 #include "result/result.h"
@@ -14,11 +15,13 @@
 #define CB_TRAINING_SHARE_OF_GEMM 0.6
 
 /* The GEMM rate that training computes at: bfloat16's where it was measured, else float16's,
- * float32's. */
+ * float32's. A result made of other people's logs has none: then it is the lowest that was
+ * published of the GPU that they name, or, where that is unknown, an assumed GPU's. */
 struct cb_gemm_rate {
     double flops_per_s; /* median over ranks; 0 when there is none */
     enum cb_dtype dtype;
-    int ranks;
+    enum cb_provenance source; /* measured, reference or assumed */
+    char note[96];             /* "median bfloat16 GEMM of 16 ranks", or whose it is */
 };
 
 /* Errors: CB_E_MEMORY. */

@@ -37,11 +37,11 @@ struct cb_formula {
     char communications_note[288]; /* "ZeRO-1: (4 B + 2 B) / 4 B = 1.5"; may be empty */
     double bandwidth_bytes_per_s;
     enum cb_provenance bandwidth_source;
-    char bandwidth_note[192]; /* "all_reduce at 64 MiB, world, the largest size measured" */
+    char bandwidth_note[256]; /* "all_reduce at 64 MiB, world, the largest size measured" */
     enum cb_span span;
     double time_s; /* of the span */
     enum cb_provenance time_source;
-    char time_note[192];    /* "6 x 7e9 FLOP x 512 tokens / (103 GFLOP/s x 0.6)" */
+    char time_note[256];    /* "6 x 7e9 FLOP x 512 tokens / (103 GFLOP/s x 0.6)" */
     double tokens_per_step; /* per rank; 0 when the time does not come from tokens */
     double threshold;
 

@@ -42,6 +42,7 @@ void cb_page_table(struct cb_page *page, struct cb_table *table);
 /* The sections, in the order of the page. */
 void cb_page_add_header(struct cb_page *page);
 void cb_page_add_wrong(struct cb_page *page);
+void cb_page_add_imports(struct cb_page *page);
 void cb_page_add_verdict(struct cb_page *page);
 void cb_page_add_training(struct cb_page *page);
 void cb_page_add_workloads(struct cb_page *page);

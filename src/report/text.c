@@ -118,7 +118,9 @@ void cb_page_add_header(struct cb_page *page)
     snprintf(item, sizeof(item), "commbound %.60s", result->tool_version);
     add_item(&line, CB_STYLE_STRONG, item);
     add_item(&line, CB_STYLE_WARN, result->simulated ? "SIMULATED" : "");
-    if (is_paper(result)) {
+    if (result->imports.count > 0) {
+        add_item(&line, CB_STYLE_PLAIN, "measured by others");
+    } else if (is_paper(result)) {
         add_item(&line, CB_STYLE_PLAIN, "on paper: nothing was measured");
     } else {
         format_shape(result, item, sizeof(item));
@@ -220,11 +222,11 @@ int cb_render_text(const struct cb_result *result, const struct cb_report_option
                    struct cb_strbuf *out, struct cb_error *err)
 {
     static void (*const sections[])(struct cb_page *) = {
-        cb_page_add_header,   cb_page_add_wrong,     cb_page_add_verdict,  cb_page_add_offer,
-        cb_page_add_training, cb_page_add_workloads, cb_page_add_links,    cb_page_add_collectives,
-        cb_page_add_fits,     cb_page_add_kernels,   cb_page_add_gpus,     cb_page_add_unmeasured,
-        cb_page_add_cluster,  cb_page_add_topology,  cb_page_add_findings, cb_page_add_checks,
-        cb_page_add_warnings, cb_page_add_assumed,
+        cb_page_add_header,      cb_page_add_wrong,    cb_page_add_imports,   cb_page_add_verdict,
+        cb_page_add_offer,       cb_page_add_training, cb_page_add_workloads, cb_page_add_links,
+        cb_page_add_collectives, cb_page_add_fits,     cb_page_add_kernels,   cb_page_add_gpus,
+        cb_page_add_unmeasured,  cb_page_add_cluster,  cb_page_add_topology,  cb_page_add_findings,
+        cb_page_add_checks,      cb_page_add_warnings, cb_page_add_assumed,
     };
     struct cb_page page = {.result = result, .out = out, .color = options->color};
     if (cb_lookup_init(&page.lookup, result) != 0)

@@ -232,7 +232,7 @@ static void add_share(struct cb_page *page, const struct cb_formula *formula)
 static void add_arithmetic(struct cb_page *page, const struct cb_formula *formula)
 {
     char plain[CB_UNIT_TEXT];
-    char origin[CB_TEXT];
+    char origin[CB_TEXT + 64];
     cb_strbuf_add(page->out, "\n");
     add_communication(page, formula);
     add_communications(page, formula);

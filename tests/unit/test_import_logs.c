@@ -1,24 +1,13 @@
 /* Real logs of other people, where the folder of test data is there: what must be found in each, by
- * its index. Bandwidths in GB/s. */
+ * its index. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cb_test.h"
-#include "import/import.h"
+#include "import_table.h"
 
-#define GIGA 1e9
-#define CODES 4
-#define ANY (-1) /* the file does not hold it */
-
-struct expected {
-    const char *file;
-    enum cb_import_state state;
-    const char *op; /* "": cannot be told */
-    int ranks, nodes, rows;
-    double out_of_place, in_place; /* 0: none */
-    const char *codes[CODES];      /* findings that must be there */
-};
+#define ANY CB_ANY
 
 #define GRADED CB_IMPORT_GRADED
 #define PROVISIONAL CB_IMPORT_PROVISIONAL
@@ -26,7 +15,7 @@ struct expected {
 #define NO_RESULT CB_IMPORT_NO_RESULT
 
 /* clang-format off */
-static const struct expected logs[] = {
+static const struct cb_expected_import logs[] = {
     {"a100x8_nvlink_allreduce_oldfmt.log", GRADED, "all_reduce", 8, 1, 34, 235.3, 235.0, {"average_hides_plateau"}},
     {"a100x8_nvlink_allgather_oldfmt.log", GRADED, "all_gather", 8, 1, 34, 223.4, 230.1, {"in_place_gap"}},
     {"a100x8_nvlink_reducescatter_oldfmt.log", GRADED, "reduce_scatter", 8, 1, 34, 231.5, 231.2, {0}},
@@ -79,58 +68,7 @@ static const struct expected logs[] = {
 /* clang-format on */
 #define LOG_COUNT (sizeof(logs) / sizeof(logs[0]))
 
-static char folder[512];
-
-static char *read_log(const char *name, size_t *length_bytes)
-{
-    char path[1024];
-    snprintf(path, sizeof(path), "%s/nccl_logs/%s", folder, name);
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return NULL;
-    char *text = malloc(1 << 20);
-    *length_bytes = text ? fread(text, 1, 1 << 20, file) : 0;
-    fclose(file);
-    return text;
-}
-
-static const struct cb_import_finding *find_code(const struct cb_import *import, const char *code)
-{
-    for (size_t i = 0; i < import->findings.count; i++)
-        if (strcmp(import->findings.items[i].code, code) == 0)
-            return &import->findings.items[i];
-    return NULL;
-}
-
-/* The index has three or four digits: half a per cent, and half a unit of the last one. */
-static void check_bandwidth(const char *what, double actual_bytes_per_s, double expected_gb_s)
-{
-    if (fabs(actual_bytes_per_s / GIGA - expected_gb_s) > 0.005 * expected_gb_s + 0.005)
-        fail_msg("%s: %.4g GB/s, expected %.4g", what, actual_bytes_per_s / GIGA, expected_gb_s);
-}
-
-static void check_number(const char *file, const char *what, int actual, int expected)
-{
-    if (actual != expected && expected != ANY)
-        fail_msg("%s: %s %d, expected %d", file, what, actual, expected);
-}
-
-static void check_log(const struct expected *e, const struct cb_import *import)
-{
-    if (import->state != e->state)
-        fail_msg("%s is %s, expected %s", e->file, cb_import_state_name(import->state),
-                 cb_import_state_name(e->state));
-    if (strcmp(import->op, e->op) != 0)
-        fail_msg("%s: op \"%s\", expected \"%s\"", e->file, import->op, e->op);
-    check_number(e->file, "ranks", import->ranks, e->ranks);
-    check_number(e->file, "nodes", import->nodes, e->nodes);
-    check_number(e->file, "rows", import->rows, e->rows);
-    check_bandwidth(e->file, import->best_bus_bytes_per_s, e->out_of_place);
-    check_bandwidth(e->file, import->best_in_place_bytes_per_s, e->in_place);
-    for (int i = 0; i < CODES && e->codes[i]; i++)
-        if (!find_code(import, e->codes[i]))
-            fail_msg("%s: no finding %s", e->file, e->codes[i]);
-}
+static char folder[512]; /* of the logs */
 
 static void read_text(const char *name, const char *text, size_t length_bytes, cb_import_logs *read)
 {
@@ -146,32 +84,13 @@ static void test_every_log(void **state)
     size_t length_bytes;
     for (size_t i = 0; i < LOG_COUNT; i++) {
         cb_import_logs read;
-        char *text = read_log(logs[i].file, &length_bytes);
+        char *text = cb_read_log(folder, logs[i].file, &length_bytes);
         assert_non_null(text);
         read_text(logs[i].file, text, length_bytes, &read);
-        check_log(&logs[i], &read.items[0].summary);
+        cb_check_import(&logs[i], &read.items[0].summary);
         cb_import_logs_fini(&read);
         free(text);
     }
-}
-
-/* Every line with what a launcher, a terminal or another system puts around it. */
-static char *decorate(const char *text, size_t length_bytes, const char *before, const char *after,
-                      size_t *made_bytes)
-{
-    size_t lines = 1, used = 0;
-    for (size_t i = 0; i < length_bytes; i++)
-        lines += text[i] == '\n';
-    char *made = malloc(length_bytes + lines * (strlen(before) + strlen(after) + 1) + 1);
-    assert_non_null(made);
-    for (const char *at = text, *end = text + length_bytes; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t line_bytes = (size_t)((stop ? stop : end) - at);
-        used += (size_t)sprintf(made + used, "%s%.*s%s\n", before, (int)line_bytes, at, after);
-        at += line_bytes + 1;
-    }
-    *made_bytes = used;
-    return made;
 }
 
 static void test_decorated_lines_say_the_same(void **state)
@@ -185,13 +104,13 @@ static void test_decorated_lines_say_the_same(void **state)
                                             {"[0] ", ""}};
     for (size_t i = 0; i < LOG_COUNT; i++) {
         size_t length_bytes, made_bytes;
-        char *text = read_log(logs[i].file, &length_bytes);
+        char *text = cb_read_log(folder, logs[i].file, &length_bytes);
         assert_non_null(text);
         for (size_t k = 0; k < sizeof(around) / sizeof(around[0]); k++) {
             cb_import_logs read;
-            char *made = decorate(text, length_bytes, around[k][0], around[k][1], &made_bytes);
+            char *made = cb_decorate(text, length_bytes, around[k][0], around[k][1], &made_bytes);
             read_text(logs[i].file, made, made_bytes, &read);
-            check_log(&logs[i], &read.items[0].summary);
+            cb_check_import(&logs[i], &read.items[0].summary);
             cb_import_logs_fini(&read);
             free(made);
         }
@@ -203,11 +122,11 @@ int main(void)
 {
     const char *set = getenv("COMMBOUND_TEST_DATA");
     size_t length_bytes;
-    snprintf(folder, sizeof(folder), "%s", set ? set : CB_TEST_DATA);
-    char *text = read_log(logs[0].file, &length_bytes);
+    snprintf(folder, sizeof(folder), "%s/nccl_logs", set ? set : CB_TEST_DATA);
+    char *text = cb_read_log(folder, logs[0].file, &length_bytes);
     free(text);
     if (!text) {
-        print_message("skipped: %s/nccl_logs is not there\n", folder);
+        print_message("skipped: %s is not there\n", folder);
         return 77;
     }
     const struct CMUnitTest tests[] = {
