@@ -146,6 +146,8 @@ int cb_import_add(struct cb_result *result, cb_import_logs *logs, struct cb_erro
         memset(&log->summary.findings, 0, sizeof(log->summary.findings));
         if (op == CB_OP_COUNT || !cb_import_is_usable(import->state) || is_replaced(logs, i))
             continue;
+        if (import->nodes > 0 && import->ranks > result->rank_count)
+            result->rank_count = import->ranks;
         for (size_t k = 0; k < log->rows.count; k++)
             for (int place = 0; place < CB_IMPORT_PLACES; place++)
                 if (add_row(result, log, op, &log->rows.items[k], place))

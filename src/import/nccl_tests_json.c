@@ -92,6 +92,7 @@ static int read_result(struct reader *r, const json_t *result)
     struct cb_table_row row, typed;
     find(r, "\"size\"");
     double size_bytes = number_of(json_object_get(result, "size"), -1);
+    double root = number_of(json_object_get(result, "root"), -1);
     if (!(size_bytes >= 0 && size_bytes < 0x1p62))
         return cb_fail(r->err, CB_E_INPUT, "%s:%d: a result without a size", r->source->name,
                        r->line);
@@ -101,7 +102,7 @@ static int read_result(struct reader *r, const json_t *result)
                                 .count = number_of(json_object_get(result, "count"), -1),
                                 .redop = CB_REDOP_IS_ABSENT,
                                 .redop_name = -1,
-                                .root = (int)number_of(json_object_get(result, "root"), -1),
+                                .root = root > -2 && root < 1e6 ? (int)root : -1,
                                 .error = -1};
     /* The names of types and operations are those of the table. */
     snprintf(text, sizeof(text), "8 2 %.20s %.20s -1 8 0 0 0 8 0 0 0", text_of(result, "type"),

@@ -193,7 +193,8 @@ static const struct layout *guess_layout(const struct cb_table_row *row,
         const struct layout *layout = &layouts[i];
         if (layout->has_root + layout->width * layout->placements + layout->rest != count)
             continue;
-        if (layout->has_root && (!numbers[0].is_whole || numbers[0].value < -1))
+        if (layout->has_root &&
+            (!numbers[0].is_whole || numbers[0].value < -1 || numbers[0].value > 1e6))
             continue;
         const struct token *first = numbers + layout->has_root;
         double size_bytes = (double)row->size_bytes;

@@ -393,7 +393,7 @@ static int node_count(const struct evidence *evidence)
         return evidence->offer->nodes;
     if (result->rank_count < 1)
         return 0;
-    return result->nodes.count > 0 ? (int)result->nodes.count : 1;
+    return cb_result_node_count(result);
 }
 
 static int ranks_per_node(const struct evidence *evidence)

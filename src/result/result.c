@@ -154,6 +154,19 @@ int cb_result_warn(struct cb_result *result, const char *code, const char *hint,
     return 0;
 }
 
+int cb_result_node_count(const struct cb_result *result)
+{
+    if (result->nodes.count > 0)
+        return (int)result->nodes.count;
+    for (size_t i = 0; i < result->imports.count; i++) {
+        const struct cb_import *import = &result->imports.items[i];
+        if (import->ranks == result->rank_count && import->nodes > 0 &&
+            cb_import_is_usable(import->state))
+            return import->nodes;
+    }
+    return 1;
+}
+
 /* Whether a is the better stand-in for "the largest": the first row wins a tie. */
 static bool is_larger(const struct cb_collective_row *a, const struct cb_collective_row *b)
 {

@@ -269,7 +269,7 @@ struct cb_result {
     char finished_at[CB_NAME]; /* empty until the run is over */
     bool complete;
     char stopped_by[CB_NAME]; /* empty, "signal", "time_limit" or "fault" */
-    int rank_count;
+    int rank_count;           /* of the run, or of the import that is judged by; 0: unknown */
     CB_VEC(struct cb_setting) options;     /* the command line's effective values */
     CB_VEC(struct cb_setting) environment; /* white-listed variables */
 
@@ -319,6 +319,10 @@ int cb_result_warn(struct cb_result *result, const char *code, const char *hint,
 
 /* Whether the result holds a prediction. */
 bool cb_result_is_predicted(const struct cb_result *result);
+
+/* The nodes of the job: those that the run looked at, else those of the import whose ranks
+ * rank_count is; 1 when nobody knows of any. */
+int cb_result_node_count(const struct cb_result *result);
 
 /* The usable row of that op and scope with the largest size (out of place before in place, the same
  * dtype order as the rows), or NULL. Borrowed. */

@@ -1,0 +1,6 @@
+#include "fuzz_import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_format(data, size, cb_nccl_tests_is, cb_nccl_tests_read);
+}
