@@ -239,6 +239,29 @@ static const char *skip_maker(const char *plain)
     return plain;
 }
 
+/* The only card whose id begins with the whole words of a plain name ("b300" of "b300-sxm"), or
+ * NULL. */
+static const struct cb_gpu_reference *find_only(const char *wanted)
+{
+    const struct cb_gpu_reference *found = NULL;
+    for (size_t i = 0; *wanted && i < sizeof(gpus) / sizeof(gpus[0]); i++) {
+        const char *at = wanted, *id = gpus[i].id;
+        for (; *at && *id; id++) {
+            if (*id == '-')
+                continue;
+            if (*id != *at)
+                break;
+            at++;
+        }
+        if (*at || *id != '-')
+            continue;
+        if (found)
+            return NULL;
+        found = &gpus[i];
+    }
+    return found;
+}
+
 const struct cb_gpu_reference *cb_gpu_reference_find(const char *text)
 {
     char wanted[PLAIN_LENGTH] = "", own[PLAIN_LENGTH];
@@ -252,7 +275,7 @@ const struct cb_gpu_reference *cb_gpu_reference_find(const char *text)
         if (strcmp(rest, skip_maker(own)) == 0)
             return &gpus[i];
     }
-    return NULL;
+    return find_only(rest);
 }
 
 size_t cb_gpu_reference_nearest(const char *text, const struct cb_gpu_reference **nearest,

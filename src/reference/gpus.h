@@ -64,8 +64,8 @@ const struct cb_gpu_reference *cb_gpu_reference_find_name(const char *name);
 const struct cb_gpu_reference *cb_gpu_reference_find_device(int pci_device_id);
 
 /* The card that somebody means: the driver's name with or without its maker, or the id, where
- * letter case, blanks and punctuation do not count ("A100-SXM4-80GB", "H200", "rtx 4090"). NULL
- * when it is not in the table, or is the beginning of several. */
+ * letter case, blanks and punctuation do not count ("A100-SXM4-80GB", "H200", "rtx 4090"), or the
+ * first words of one id alone ("B300"). NULL when it is none of these. */
 const struct cb_gpu_reference *cb_gpu_reference_find(const char *text);
 
 /* The cards whose names or ids are nearest to what somebody wrote, nearest first; returns how many

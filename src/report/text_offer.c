@@ -53,15 +53,19 @@ static void add_path_note(struct cb_page *page, const char *place, const struct 
         cb_page_field(page, "", "one port per node assumed; --nics-per-node states another number");
 }
 
+/* Where the model of a step says nothing of idle GPUs, the headline's share is what they wait. */
 static void add_price(struct cb_page *page, const struct cb_offer *offer)
 {
-    if (!(offer->price_per_gpu_hour > 0))
-        return;
+    const struct cb_formula *formula = &page->result->formula;
     const char *gap = offer->currency[0] ? " " : "";
+    double hour = offer->price_per_gpu_hour * offer->nodes * offer->gpus_per_node;
+    if (!(hour > 0))
+        return;
     cb_page_field(page, "price", "%.6g%s%s per GPU and hour, %.6g%s%s per hour for all",
-                  offer->price_per_gpu_hour, gap, offer->currency,
-                  offer->price_per_gpu_hour * offer->nodes * offer->gpus_per_node, gap,
-                  offer->currency);
+                  offer->price_per_gpu_hour, gap, offer->currency, hour, gap, offer->currency);
+    if (formula->judged && formula->share <= 1 && !cb_result_is_predicted(page->result))
+        cb_page_field(page, "", "%.3g%s%s of it for GPUs that wait, at the share above",
+                      formula->share * hour, gap, offer->currency);
 }
 
 void cb_page_add_offer(struct cb_page *page)

@@ -68,6 +68,42 @@ static void test_a100_by_hand(void **state)
     assert_near(cb_gpu_reference_peak(gpu, CB_DTYPE_FLOAT8_E4M3), 0, 0);
 }
 
+static void test_names_as_people_write_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *written, *id; /* NULL: nothing, or not one alone */
+    } names[] = {
+        {"NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"},
+        {"a100-sxm4-80gb", "a100-sxm4-80gb"},
+        {"A100 SXM4 80GB", "a100-sxm4-80gb"},
+        {"H200", "h200-sxm5"},
+        {"H800", "h800-sxm5-80gb"},
+        {"RTX 4090", "rtx-4090"},
+        {"GeForce RTX 4090 D", "rtx-4090-d"},
+        {"Tesla T4", "t4"},
+        {"L40S", "l40s"},
+        {"B300", "b300-sxm"},
+        {"A100", NULL},
+        {"H100", NULL},
+        {"V100-SXM2", NULL},
+        {"rtx-pro-6000", NULL},
+        {"A100-SXM4-8", NULL}, /* not a whole word */
+        {"NVIDIA", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct cb_gpu_reference *gpu = cb_gpu_reference_find(names[i].written);
+        if (!gpu != !names[i].id || (gpu && strcmp(gpu->id, names[i].id) != 0))
+            fail_msg("'%s' is %s", names[i].written, gpu ? gpu->id : "nothing");
+    }
+    const struct cb_gpu_reference *nearest[4];
+    assert_int_equal(cb_gpu_reference_nearest("H100", nearest, 4), 4);
+    for (int i = 0; i < 3; i++)
+        assert_non_null(strstr(nearest[i]->id, "h100"));
+    assert_int_equal(cb_gpu_reference_nearest("frobnicator", nearest, 4), 0);
+}
+
 static void test_ratios(void **state)
 {
     (void)state;
@@ -158,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clock_follows_from_peak),
         cmocka_unit_test(test_a100_by_hand),
+        cmocka_unit_test(test_names_as_people_write_them),
         cmocka_unit_test(test_ratios),
         cmocka_unit_test(test_rows_are_unique_and_sourced),
         cmocka_unit_test(test_measured_below_peak),

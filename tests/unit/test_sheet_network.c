@@ -125,6 +125,34 @@ static void test_published_clusters(void **state)
     }
 }
 
+/* What jobs got of their nodes' nominal rate lies within the published shares: iperf, training and
+ * collectives on other people's clusters. */
+static void test_the_band_holds_what_jobs_got(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *inter;
+        double share;
+    } jobs[] = {
+        {"eth-40g", 0.10},       /* 40 GbE TCP: iperf 4.1 Gb/s (DeepSpeed, 1-bit Adam) */
+        {"eth-10g", 0.937},      /* iperf3 9.37 Gb/s (DeepSpeed 5766) */
+        {"eth-25g", 0.20},       /* p3.16xlarge (NCCL 318) */
+        {"efa-p4d", 0.85},       /* IDEFICS: 340 of 400 Gb/s */
+        {"dgx-h100-ndr", 0.925}, /* 370 of 400 GB/s (GTC S62129) */
+        {"roce-100g", 0.75},     /* 2 x A100 nodes, 8 x 100 Gb/s: 600 of 800 (NCCL 495) */
+        {"opa-100", 0.10},       /* Jean Zay: 40.5 of 400 Gb/s in January 2022, */
+        {"opa-100", 0.35},       /* 140 in production */
+    };
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        struct cb_sheet_network network = cluster_of(4, 8, "nvlink3", jobs[i].inter, 0);
+        const struct cb_efficiency *share = &network.inter.efficiency;
+        if (jobs[i].share < share->low || jobs[i].share > share->high)
+            fail_msg("%s: %g is outside %g to %g", jobs[i].inter, jobs[i].share, share->low,
+                     share->high);
+        assert_true(share->low <= share->typical && share->typical <= share->high);
+    }
+}
+
 /* Whatever is asked: the paces are in order, time grows with the size, no rank is not slower than
  * none, and nothing is faster than the wire. */
 static void test_properties(void **state)
@@ -266,10 +294,15 @@ static void test_what_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a100_node_by_hand),      cmocka_unit_test(test_roce_by_hand),
-        cmocka_unit_test(test_published_clusters),     cmocka_unit_test(test_properties),
-        cmocka_unit_test(test_groups_of_few_ranks),    cmocka_unit_test(test_provenance),
-        cmocka_unit_test(test_fewer_links_than_usual), cmocka_unit_test(test_what_cannot_be),
+        cmocka_unit_test(test_a100_node_by_hand),
+        cmocka_unit_test(test_roce_by_hand),
+        cmocka_unit_test(test_published_clusters),
+        cmocka_unit_test(test_the_band_holds_what_jobs_got),
+        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_groups_of_few_ranks),
+        cmocka_unit_test(test_provenance),
+        cmocka_unit_test(test_fewer_links_than_usual),
+        cmocka_unit_test(test_what_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
