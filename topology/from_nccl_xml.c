@@ -13,9 +13,9 @@
 #include "reference/gpus.h"
 #include "topology/map_internal.h"
 #include "topology/map_read.h"
+#include "topology/nccl_links.h"
 #include "topology/xml.h"
 
-#define MAX_LINKS 4096 /* read from one file */
 #define MAX_HOSTS 256
 
 static const struct cb_error no_memory = {.code = CB_E_MEMORY, .what = "no memory for the map"};
@@ -31,22 +31,11 @@ struct frame {
     struct cb_map_device pci; /* what a <pci> says of itself */
 };
 
-/* A link of a GPU whose other end may come later in the file. */
-struct target {
-    int from;
-    int to; /* resolved */
-    enum cb_map_link_kind kind;
-    int count;
-    int pci_class;
-    char bus_id[24];
-};
-
 struct reader {
     struct cb_map_builder builder;
     struct frame frames[CB_XML_DEPTH_MAX + 1];
     int top; /* open elements */
-    CB_VEC(struct target) targets;
-    CB_VEC(int) gpus;
+    struct cb_nccl_links links;
     CB_VEC(int) unsure; /* devices that only their class made GPUs and NICs */
     char hosts[MAX_HOSTS][24];
     int host_count;
@@ -259,14 +248,14 @@ static void describe_gpu(struct cb_map_device *gpu)
 static void add_gpu(struct cb_xml *xml, struct reader *r, struct cb_map_device *gpu, int *index)
 {
     *index = -1;
-    if (r->gpus.count >= CB_MAP_GPUS_MAX) {
+    if (r->links.gpus.count >= CB_MAP_GPUS_MAX) {
         cb_xml_fail(xml, "more than %d GPUs: no machine has that many", CB_MAP_GPUS_MAX);
         return;
     }
     describe_gpu(gpu);
     *index = add(xml, r, gpu);
     if (*index >= 0)
-        REMEMBER(xml, &r->gpus, *index);
+        REMEMBER(xml, &r->links.gpus, *index);
 }
 
 static void name_by_order(struct reader *r, struct cb_map_device *gpu)
@@ -349,23 +338,11 @@ static void note_target(struct cb_xml *xml, struct reader *r, enum cb_map_link_k
                         const char *const *attributes)
 {
     struct frame *gpu = find_open(r, ELEMENT_GPU);
+    struct cb_error err = {0};
     if (!gpu || gpu->device < 0)
         return;
-    if (r->targets.count >= MAX_LINKS) {
-        cb_xml_fail(xml, "more than %d links: no machine has that many", MAX_LINKS);
-        return;
-    }
-    struct target *target = cb_vec_add(&r->targets);
-    if (!target) {
-        cb_xml_pass_on(xml, &no_memory);
-        return;
-    }
-    target->from = gpu->device;
-    target->kind = kind;
-    target->count = (int)cb_xml_integer(attributes, "count", 1, 1000, 0);
-    long pci_class = cb_xml_integer(attributes, "tclass", 0, 0xffffff, -1);
-    target->pci_class = pci_class < 0 ? -1 : (int)pci_class;
-    cb_map_normalise_bus_id(target->bus_id, sizeof(target->bus_id), text_of(attributes, "target"));
+    if (cb_nccl_links_note(&r->links, gpu->device, kind, attributes, &err) != 0)
+        cb_xml_pass_on(xml, &err);
 }
 
 static void add_c2c(struct cb_xml *xml, struct reader *r, const char *const *attributes)
@@ -468,99 +445,6 @@ static void settle_unsure(struct reader *r)
     }
 }
 
-static int find_gpu(const struct reader *r, const struct target *target)
-{
-    const struct cb_map_device *devices = r->builder.map.devices.items;
-    int found = -1;
-    for (size_t i = 0; i < r->gpus.count; i++) {
-        int gpu = r->gpus.items[i];
-        if (strcmp(devices[gpu].bus_id, target->bus_id) != 0)
-            continue;
-        if (devices[gpu].host == devices[target->from].host)
-            return gpu;
-        found = gpu;
-    }
-    return found;
-}
-
-/* The switch of that bus id, added when it is the first word of it. One whose id NCCL could not
- * read
- * ("fffffff:ffff:ff") stands for all such. */
-static int find_switch(struct reader *r, int first_switch, const struct target *target,
-                       struct cb_error *err)
-{
-    struct cb_map_device found = cb_map_device_blank(CB_DEVICE_NVSWITCH);
-    int count = (int)r->builder.map.devices.count;
-    for (int i = first_switch; i < count; i++)
-        if (strcmp(r->builder.map.devices.items[i].bus_id, target->bus_id) == 0)
-            return i;
-    snprintf(found.name, sizeof(found.name), "NVSwitch %d", count - first_switch);
-    memcpy(found.bus_id, target->bus_id, sizeof(found.bus_id));
-    return cb_map_builder_add(&r->builder, &found, err);
-}
-
-static int find_cpu(const struct reader *r, int device)
-{
-    const struct cb_map_device *devices = r->builder.map.devices.items;
-    while (device >= 0 && devices[device].kind != CB_DEVICE_NUMA)
-        device = devices[device].parent;
-    return device;
-}
-
-/* tclass is the class of what is at the other end: a GPU, a CPU's port (POWER), a switch. */
-static int resolve(struct reader *r, int first_switch, struct target *target, struct cb_error *err)
-{
-    target->to = find_gpu(r, target);
-    if (target->to >= 0 || target->kind == CB_MAP_LINK_XGMI)
-        return 0;
-    if (target->pci_class == 0x068001) {
-        target->to = find_cpu(r, target->from);
-        return 0;
-    }
-    if (target->pci_class >= 0 && target->pci_class >> 8 != 0x0680)
-        return 0; /* a GPU that the file does not have */
-    target->to = find_switch(r, first_switch, target, err);
-    return target->to < 0 ? target->to : 0;
-}
-
-/* Both GPUs of a pair state their link; one may have lost it. */
-static bool is_stated_from(const struct reader *r, int from, int to)
-{
-    for (size_t i = 0; i < r->targets.count; i++)
-        if (r->targets.items[i].from == from && r->targets.items[i].to == to)
-            return true;
-    return false;
-}
-
-static int add_link(struct reader *r, const struct target *target, struct cb_error *err)
-{
-    const struct cb_map_device *from = &r->builder.map.devices.items[target->from];
-    struct cb_map_link link = {
-        .a = target->from, .b = target->to, .kind = target->kind, .count = target->count};
-    double each = target->kind == CB_MAP_LINK_XGMI
-                      ? cb_map_xgmi_bytes_per_s(from->device_id)
-                      : cb_map_nvlink_bytes_per_s(from->sm, &link.generation);
-    link.bytes_per_s_one_way = each * target->count;
-    return cb_map_builder_link(&r->builder, &link, err);
-}
-
-static int add_links(struct reader *r, struct cb_error *err)
-{
-    int rc = 0;
-    int first_switch = (int)r->builder.map.devices.count;
-    for (size_t i = 0; !rc && i < r->targets.count; i++)
-        rc = resolve(r, first_switch, &r->targets.items[i], err);
-    for (size_t i = 0; !rc && i < r->targets.count; i++) {
-        const struct target *target = &r->targets.items[i];
-        if (target->to < 0 || target->to == target->from)
-            continue;
-        if (target->from > target->to && is_stated_from(r, target->to, target->from))
-            continue;
-        rc = add_link(r, target, err);
-    }
-    return rc;
-}
-
 int cb_map_from_nccl_xml(const char *name, const char *text, size_t length_bytes,
                          struct cb_map *map, struct cb_error *err)
 {
@@ -574,13 +458,12 @@ int cb_map_from_nccl_xml(const char *name, const char *text, size_t length_bytes
         settle_unsure(r);
         /* NCCL fills links in by itself where a file of a cloud's has no <gpu> to hold them. */
         r->builder.map.hides_nvlink = !r->names_gpus;
-        rc = add_links(r, err);
+        rc = cb_nccl_links_add(&r->links, &r->builder, err);
     }
     if (!rc)
         rc = cb_map_builder_finish(&r->builder, map, err);
     cb_map_builder_fini(&r->builder);
-    cb_vec_fini(&r->targets);
-    cb_vec_fini(&r->gpus);
+    cb_nccl_links_fini(&r->links);
     cb_vec_fini(&r->unsure);
     free(r);
     return rc;

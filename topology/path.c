@@ -190,12 +190,16 @@ static bool go_direct(const struct cb_map *map, int a, int b, struct cb_map_path
     return true;
 }
 
-/* Every switch is taken to reach every GPU that has a link to one, as in all machines that have
- * switches; the end with fewer links limits. */
+/* Every switch of a host is taken to reach every GPU there that has a link to one, as in all
+ * machines that have switches; other hosts only share what is known to be one. The end with fewer
+ * links limits. */
 static bool go_over_switches(const struct cb_map *map, int a, int b, struct cb_map_path *path)
 {
     const struct cb_map_device *one = device_of(map, a), *other = device_of(map, b);
     if (!one->switch_links || !other->switch_links)
+        return false;
+    bool is_one_switch = one->switch_index >= 0 && one->switch_index == other->switch_index;
+    if (one->host != other->host && !is_one_switch)
         return false;
     bool known = one->switch_bytes_per_s > 0 && other->switch_bytes_per_s > 0;
     double rate = known ? fmin(one->switch_bytes_per_s, other->switch_bytes_per_s) : 0;
