@@ -236,6 +236,12 @@ static struct link find_link(const struct cb_result *result, const struct cb_col
     return slowest;
 }
 
+static double wire_share(const struct cb_result *result, const struct cb_collective_row *row)
+{
+    int nodes = row->scope == CB_SCOPE_INTRA_NODE ? 1 : (int)result->nodes.count;
+    return cb_op_least_wire_share(row->op, row->ranks, nodes);
+}
+
 int cb_topology_crossings(const struct cb_result *result, const struct cb_offered_network *offered,
                           cb_crossing_list *out, struct cb_error *err)
 {
@@ -254,6 +260,7 @@ int cb_topology_crossings(const struct cb_result *result, const struct cb_offere
         crossing->op = row->op;
         crossing->size_bytes = row->size_bytes;
         crossing->measured_bytes_per_s = row->bus_bytes_per_s;
+        crossing->least_wire_bytes_per_s = row->bus_bytes_per_s * wire_share(result, row);
         crossing->nominal_bytes_per_s = link.bytes_per_s;
         snprintf(crossing->link, sizeof(crossing->link), "%s", link.name);
         snprintf(crossing->note, sizeof(crossing->note), "%s", link.note);

@@ -40,6 +40,12 @@ static void add_crossing(struct cb_page *page, const struct cb_crossing *crossin
         cb_page_field(page, scope, "%.3g of %.3g %s %s, %s (%s of %s; %s)", measured / unit,
                       nominal / unit, giga ? "GB/s" : "MB/s", crossing->link,
                       cb_format_share(share, measured / nominal), op, size, crossing->note);
+        if (measured > nominal && crossing->least_wire_bytes_per_s > 0)
+            cb_page_field(page, "",
+                          "above the link's rate is no fault: trees and NVLS send less than the "
+                          "ring that bus bandwidth counts; the wire carried at least %s, %s",
+                          cb_format_bandwidth(text, crossing->least_wire_bytes_per_s),
+                          cb_format_share(share, crossing->least_wire_bytes_per_s / nominal));
         return;
     }
     cb_page_field(page, scope, "%s%s%s, nominal unknown (%s of %s; %s)",

@@ -113,6 +113,7 @@ static const struct cb_json_field crossing_fields[] = {
     NAMED(crossing, op, "op", ALWAYS, op_names),
     FIELD(crossing, size_bytes, "bytes", ZERO),
     FIELD(crossing, measured_bytes_per_s, "measured_bytes_per_s", ZERO),
+    FIELD(crossing, least_wire_bytes_per_s, "least_wire_bytes_per_s", ZERO),
     FIELD(crossing, nominal_bytes_per_s, "nominal_bytes_per_s", ZERO),
     FIELD(crossing, link, "link", ZERO),
     FIELD(crossing, note, "note", ZERO),

@@ -191,10 +191,12 @@ struct cb_crossing {
     enum cb_scope scope;
     enum cb_op op;
     uint64_t size_bytes;
-    double measured_bytes_per_s; /* bus bandwidth */
-    double nominal_bytes_per_s;  /* of the link, one way; 0 unknown */
-    char link[CB_NAME];          /* "RoCE mlx5_0:1", "NVSwitch, 12 NVLinks"; empty: unknown */
-    char note[CB_TEXT];          /* where the nominal figure is from, or why there is none */
+    double measured_bytes_per_s;   /* bus bandwidth */
+    double least_wire_bytes_per_s; /* what must have crossed a node's network, one way, at the
+                                      least (cb_op_least_wire_share); 0 inside a node */
+    double nominal_bytes_per_s;    /* of the link, one way; 0 unknown */
+    char link[CB_NAME];            /* "RoCE mlx5_0:1", "NVSwitch, 12 NVLinks"; empty: unknown */
+    char note[CB_TEXT];            /* where the nominal figure is from, or why there is none */
 };
 
 /* Something wrong with the nodes of one map. */

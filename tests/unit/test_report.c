@@ -112,6 +112,25 @@ static void test_links_stand_beside_what_crossed_them(void **state)
     cb_strbuf_fini(&out);
 }
 
+static void build_tree(struct cb_result *result)
+{
+    build_topology(result);
+    result->crossings.items[0].measured_bytes_per_s = 18.75e9;
+    result->crossings.items[0].least_wire_bytes_per_s = 10e9;
+}
+
+static void test_wire_stands_beside_what_seems_too_fast(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(build_tree);
+    assert_has(cb_strbuf_get(&out), "18.8 of 12.5 GB/s RoCE mlx5_0:1, 150 %");
+    assert_has(cb_strbuf_get(&out), "least 10 GB/s, 80 %");
+    cb_strbuf_fini(&out);
+    out = text_of(build_topology);
+    assert_lacks(cb_strbuf_get(&out), "the wire carried");
+    cb_strbuf_fini(&out);
+}
+
 static void build_warned(struct cb_result *result)
 {
     build_topology(result);
@@ -932,6 +951,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_line_leaves_the_page),
         cmocka_unit_test(test_links_stand_beside_what_crossed_them),
+        cmocka_unit_test(test_wire_stands_beside_what_seems_too_fast),
         cmocka_unit_test(test_what_a_warning_says_is_said_once),
         cmocka_unit_test(test_color_changes_nothing_else),
         cmocka_unit_test(test_the_arithmetic_can_be_redone),

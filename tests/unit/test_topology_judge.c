@@ -136,6 +136,27 @@ static void test_over_nccl(void **state)
     cb_vec_fini(&list);
 }
 
+/* Two nodes of eight: (k-1)n / (k(n-1)) = 8/15 of the bus bandwidth. */
+static void test_wire_carries_less_than_bus_bandwidth(void **state)
+{
+    struct cb_result *result = *state;
+    const int ranks[] = {
+        [CB_SCOPE_WORLD] = 16, [CB_SCOPE_INTRA_NODE] = 8, [CB_SCOPE_INTER_NODE] = 2};
+    assert_int_equal(result->nodes.count, 2);
+    for (size_t i = 0; i < result->collectives.count; i++)
+        result->collectives.items[i].ranks = ranks[result->collectives.items[i].scope];
+    cb_crossing_list list = cross(result, 0);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct cb_crossing *row = &list.items[i];
+        double expected = row->scope == CB_SCOPE_INTRA_NODE ? 0
+                          : row->scope == CB_SCOPE_WORLD    ? 40e9 * 8 / 15
+                                                            : 23e9;
+        assert_near(row->least_wire_bytes_per_s, expected, 1e-9);
+    }
+    assert_int_equal(list.count, 3);
+    cb_vec_fini(&list);
+}
+
 static void test_over_sockets(void **state)
 {
     struct cb_result *result = *state;
@@ -300,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_RESULT(test_over_nccl),
+        WITH_RESULT(test_wire_carries_less_than_bus_bandwidth),
         WITH_RESULT(test_over_sockets),
         WITH_RESULT(test_over_mpi),
         WITH_RESULT(test_offer_comes_first),
