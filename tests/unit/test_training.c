@@ -601,6 +601,96 @@ static void test_bad_input(void **state)
     assert_refused(base_job(CB_SCHEME_DDP), machine, CB_E_USAGE, "cannot be");
 }
 
+/* A number of some order of magnitude, by a linear congruential generator: the same every time. */
+static double draw(uint64_t *seed, double low, double high)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return low * pow(high / low, (double)(*seed >> 33) / 2147483648.0);
+}
+
+static int pick(uint64_t *seed, int count)
+{
+    int value = (int)draw(seed, 1, count + 1) - 1;
+    return value < count ? value : count - 1;
+}
+
+static struct cb_job draw_job(uint64_t *seed)
+{
+    struct cb_job job = {
+        .parameters = draw(seed, 1e6, 1e15),
+        .layers = pick(seed, 200),
+        .hidden = 64 * pick(seed, 500),
+        .vocabulary = pick(seed, 300000),
+        .sequence = pick(seed, 2) ? draw(seed, 1, 1e6) : 0,
+        .micro_batch = pick(seed, 2) ? draw(seed, 1, 64) : 0,
+        .accumulation = pick(seed, 3) ? 1 + pick(seed, 200) : 0,
+        .gradient_bytes = pick(seed, 5),
+        .full_recompute = pick(seed, 2) > 0,
+        .scheme = (enum cb_scheme)pick(seed, CB_SCHEME_COUNT),
+        .adapter = (enum cb_adapter)pick(seed, CB_ADAPTER_COUNT),
+        .local_steps = pick(seed, 3) ? 0 : pick(seed, 500),
+        .tensor = 1 << pick(seed, 5),
+        .pipeline = 1 << pick(seed, 4),
+        .context = 1 << pick(seed, 3),
+        .interleave = pick(seed, 5),
+        .context_kind = (enum cb_context_kind)pick(seed, CB_CONTEXT_COUNT),
+        .total_tokens = pick(seed, 2) ? draw(seed, 1, 1e16) : 0,
+    };
+    if (pick(seed, 4) == 0) {
+        job.experts = 1 << pick(seed, 9);
+        job.expert = 1 << pick(seed, 5);
+    }
+    return job;
+}
+
+/* Whatever a job is, it is refused or gets numbers that hang together. */
+static void test_any_job(void **state)
+{
+    (void)state;
+    uint64_t seed = 20240607;
+    int answered = 0;
+    for (int i = 0; i < 4000; i++) {
+        struct two_links links = {.intra_bytes_per_s = draw(&seed, 1e8, 1e12),
+                                  .inter_bytes_per_s = draw(&seed, 1e6, 1e12),
+                                  .tree_s = draw(&seed, 1e-6, 1e-3),
+                                  .tree_step_s = draw(&seed, 1e-6, 1e-3),
+                                  .ring_step_s = draw(&seed, 1e-7, 1e-4),
+                                  .own_ports = pick(&seed, 2) > 0,
+                                  .slow = 1.5,
+                                  .fast = 0.8};
+        struct two_links_network network;
+        struct cb_machine machine =
+            machine_of(two_links_init(&network, links, 1 << pick(&seed, 14), 1 << pick(&seed, 4)));
+        struct cb_job job = draw_job(&seed);
+        struct cb_training t;
+        struct cb_error err;
+        if (cb_training_predict(&job, &machine, &t, &err)) {
+            assert_true(strlen(err.what) > 0);
+            continue;
+        }
+        answered++;
+        assert_true(t.serial_share >= 0 && t.serial_share < 1);
+        assert_true(t.share_low >= 0 && t.share_low <= t.expected.share + 1e-12);
+        assert_true(t.expected.share <= t.share_high + 1e-12 && t.share_high < 1);
+        assert_true(t.expected.step_s >= t.compute_s + t.bubble_s);
+        assert_true(isfinite(t.memory.total_bytes) && t.memory.total_bytes > 0);
+        assert_true(t.critical_tokens >= 0 && t.required_bytes_per_s >= 0);
+        assert_true(t.traffic_count < CB_TRAFFIC_MAX && t.note_count <= CB_NOTES_MAX);
+        assert_true(strlen(t.factor.reason) > 0 && strlen(t.rule.text) > 0);
+        assert_true(t.speedup_count >= 1);
+        assert_near(t.speedup[0].speedup, 1, 0);
+        for (size_t k = 0; k < t.speedup_count; k++)
+            assert_true(isfinite(t.speedup[k].speedup) && t.speedup[k].speedup > 0);
+        struct cb_advice_list advice;
+        if (i % 20 == 0) {
+            assert_ok(cb_advise(&job, &machine, CB_SHARE_SERIAL, &advice, &err), &err);
+            for (size_t k = 0; k < advice.count; k++)
+                assert_true(advice.items[k].serial_share <= t.threshold);
+        }
+    }
+    assert_true(answered > 500);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -635,6 +725,7 @@ int main(void)
         cmocka_unit_test(test_note_on_frozen_weights),
         cmocka_unit_test(test_rule_of_thumb),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_any_job),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
