@@ -10,13 +10,10 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const kinds[] = {
-    [CB_ADVICE_ACCUMULATE] = "accumulate",
-    [CB_ADVICE_HALF_GRADIENTS] = "half_gradients",
-    [CB_ADVICE_ZERO1] = "zero1",
-    [CB_ADVICE_HYBRID] = "hybrid",
-    [CB_ADVICE_OVERLAP] = "overlap",
-    [CB_ADVICE_LORA] = "lora",
-    [CB_ADVICE_LINK] = "link",
+    [CB_ADVICE_ACCUMULATE] = "accumulate", [CB_ADVICE_HALF_GRADIENTS] = "half_gradients",
+    [CB_ADVICE_ZERO1] = "zero1",           [CB_ADVICE_HYBRID] = "hybrid",
+    [CB_ADVICE_OVERLAP] = "overlap",       [CB_ADVICE_LORA] = "lora",
+    [CB_ADVICE_QLORA] = "qlora",           [CB_ADVICE_LINK] = "link",
 };
 _Static_assert(ARRAY_SIZE(kinds) == CB_ADVICE_COUNT, "one name per kind");
 
@@ -25,8 +22,8 @@ const char *cb_advice_kind_name(enum cb_advice_kind kind)
     return kinds[kind];
 }
 
-/* Nobody accumulates more, nor sells a link so much faster. */
-#define ACCUMULATION_MAX 1024.0
+/* Nobody multiplies the batch by more, nor sells a link so much faster. */
+#define ACCUMULATION_MAX 64.0
 #define SPEED_MAX 1000.0
 /* What torch's DDP hides, and what it can be switched to elsewhere. */
 #define OVERLAP_SWITCHED_ON 0.5
@@ -98,19 +95,58 @@ static const char *describe_fall(const struct question *question, const struct c
 
 #define FALL_TEXT (2 * CB_UNIT_TEXT + 16)
 
-/* The job with a times as many micro-batches per optimizer step. Of a batch that is fixed, the
- * batch grows. */
-static struct cb_job accumulate(const struct question *question, double times)
+/* The job with times as many micro-batches per optimizer step. Of a batch that is fixed, the batch
+ * grows. */
+static struct cb_job accumulate(const struct question *question, const struct cb_job *job,
+                                double times)
 {
-    struct cb_job job = *question->stated;
-    if (job.batch_tokens > 0) {
-        job.batch_tokens *= times;
-        return job;
+    struct cb_job more = *job;
+    if (more.batch_tokens > 0) {
+        more.batch_tokens *= times;
+        return more;
     }
-    job.accumulation = question->now.job.accumulation * times;
-    if (job.tokens_per_step > 0)
-        job.tokens_per_step *= times;
-    return job;
+    more.accumulation = question->now.job.accumulation * times;
+    if (more.tokens_per_step > 0)
+        more.tokens_per_step *= times;
+    return more;
+}
+
+/* The smallest whole factor of the micro-batches with which the job helps, into *times, and what
+ * the model says then; *times 0 when none up to ACCUMULATION_MAX does. */
+static int find_accumulation(const struct question *question, const struct cb_job *job,
+                             double *times, struct cb_training *tried, struct cb_error *err)
+{
+    const struct cb_network *network = question->machine->network;
+    double low = 1, high = 2;
+    for (;; high *= 2) {
+        struct cb_job more = accumulate(question, job, high);
+        int rc = evaluate(question, &more, network, tried, err);
+        if (rc)
+            return rc;
+        if (helps(question, tried))
+            break;
+        if (high >= ACCUMULATION_MAX) {
+            *times = 0;
+            return 0;
+        }
+        low = high;
+    }
+    while (high - low > 1) {
+        struct cb_training middle;
+        double between = floor((low + high) / 2);
+        struct cb_job more = accumulate(question, job, between);
+        int rc = evaluate(question, &more, network, &middle, err);
+        if (rc)
+            return rc;
+        if (helps(question, &middle)) {
+            high = between;
+            *tried = middle;
+        } else {
+            low = between;
+        }
+    }
+    *times = high;
+    return 0;
 }
 
 static int try_accumulation(const struct question *question, struct cb_advice_list *list,
@@ -118,40 +154,16 @@ static int try_accumulation(const struct question *question, struct cb_advice_li
 {
     struct cb_training tried;
     char fall[FALL_TEXT];
-    double low = 1, high = 2;
-    for (;; high *= 2) {
-        struct cb_job job = accumulate(question, high);
-        int rc = evaluate(question, &job, question->machine->network, &tried, err);
-        if (rc)
-            return rc;
-        if (helps(question, &tried))
-            break;
-        if (high >= ACCUMULATION_MAX)
-            return 0;
-        low = high;
-    }
-    /* The smallest whole factor between one that does not and one that does. */
-    while (high - low > 1) {
-        struct cb_training middle;
-        double times = floor((low + high) / 2);
-        struct cb_job job = accumulate(question, times);
-        int rc = evaluate(question, &job, question->machine->network, &middle, err);
-        if (rc)
-            return rc;
-        if (helps(question, &middle)) {
-            high = times;
-            tried = middle;
-        } else {
-            low = times;
-        }
-    }
-    struct cb_advice *advice =
-        add(CB_ADVICE_ACCUMULATE, question->now.job.accumulation * high, &tried, list);
+    double times;
+    int rc = find_accumulation(question, question->stated, &times, &tried, err);
+    if (rc || times == 0)
+        return rc;
+    struct cb_advice *advice = add(CB_ADVICE_ACCUMULATE, tried.job.accumulation, &tried, list);
     snprintf(advice->text, sizeof(advice->text),
              "accumulate %.4g micro-batches per optimizer step instead of %.4g: %s", advice->value,
              question->now.job.accumulation, describe_fall(question, &tried, fall));
     snprintf(advice->caveat, sizeof(advice->caveat),
-             "the global batch becomes %g times as large: does it still train as well?", high);
+             "the global batch becomes %g times as large: does it still train as well?", times);
     return 0;
 }
 
@@ -159,6 +171,7 @@ static int try_accumulation(const struct question *question, struct cb_advice_li
 struct variant {
     enum cb_advice_kind kind;
     bool (*applies)(const struct question *question, struct cb_job *job); /* and changes it */
+    bool may_accumulate; /* tried with more micro-batches too, where alone it is not enough */
     const char *text;
     const char *caveat;
 };
@@ -207,16 +220,37 @@ static bool use_lora(const struct question *question, struct cb_job *job)
     return whole && question->now.job.sample_flops == 0;
 }
 
+/* Frozen weights in 4 bits are small enough to stay whole where 16 bits are not. */
+static bool use_qlora(const struct question *question, struct cb_job *job)
+{
+    bool adapter = question->now.job.adapter == CB_ADAPTER_LORA;
+    bool whole = use_lora(question, job);
+    job->adapter = CB_ADAPTER_QLORA;
+    if (adapter)
+        job->trainable_parameters = question->stated->trainable_parameters;
+    return whole || (adapter && shards_weights(question));
+}
+
 static const struct variant variants[] = {
-    {CB_ADVICE_OVERLAP, use_overlap, "switch on overlap (overlap_comm, overlap_grad_reduce)",
+    {CB_ADVICE_OVERLAP, use_overlap, false, "switch on overlap (overlap_comm, overlap_grad_reduce)",
      "assumes that half of what can hide does"},
-    {CB_ADVICE_HALF_GRADIENTS, use_half_gradients, "reduce gradients in bf16 (2 bytes)",
+    {CB_ADVICE_HALF_GRADIENTS, use_half_gradients, false, "reduce gradients in bf16 (2 bytes)",
      "sums in bf16 lose precision over many ranks"},
-    {CB_ADVICE_ZERO1, use_zero1, "ZeRO-1 instead of sharded weights", ""},
-    {CB_ADVICE_HYBRID, use_hybrid, "hybrid shard: weights sharded inside the node only", ""},
-    {CB_ADVICE_LORA, use_lora, "train adapters (LoRA) instead of all weights",
+    {CB_ADVICE_ZERO1, use_zero1, true, "ZeRO-1 instead of sharded weights", ""},
+    {CB_ADVICE_HYBRID, use_hybrid, true, "hybrid shard (weights sharded inside the node only)", ""},
+    {CB_ADVICE_LORA, use_lora, true, "train adapters (LoRA) instead of all weights",
+     "another training, not the same one faster"},
+    {CB_ADVICE_QLORA, use_qlora, true, "train adapters on 4-bit weights (QLoRA), whole on each GPU",
      "another training, not the same one faster"},
 };
+
+static bool has(const struct cb_advice_list *list, enum cb_advice_kind kind)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].kind == kind)
+            return true;
+    return false;
+}
 
 static int try_variant(const struct question *question, const struct variant *variant,
                        struct cb_advice_list *list, struct cb_error *err)
@@ -224,20 +258,36 @@ static int try_variant(const struct question *question, const struct variant *va
     struct cb_job job = *question->stated;
     struct cb_training tried;
     char fall[FALL_TEXT];
-    if (!variant->applies(question, &job))
+    if (!variant->applies(question, &job) ||
+        (variant->kind == CB_ADVICE_QLORA && has(list, CB_ADVICE_LORA)))
         return 0;
     int rc = evaluate(question, &job, question->machine->network, &tried, err);
-    if (rc || !helps(question, &tried))
+    if (rc)
+        return rc;
+    double times = helps(question, &tried) ? 1 : 0;
+    if (times == 0 && variant->may_accumulate)
+        rc = find_accumulation(question, &job, &times, &tried, err);
+    if (rc || times == 0)
         return rc;
     double value = 0;
-    if (variant->kind == CB_ADVICE_LORA)
+    if (variant->kind == CB_ADVICE_LORA || variant->kind == CB_ADVICE_QLORA)
         value = tried.job.adapter_rank;
     else if (variant->kind == CB_ADVICE_OVERLAP)
         value = tried.job.overlap;
+    else if (variant->may_accumulate)
+        value = tried.job.accumulation;
     struct cb_advice *advice = add(variant->kind, value, &tried, list);
-    snprintf(advice->text, sizeof(advice->text), "%s: %s", variant->text,
+    char more[64] = "";
+    if (times > 1) {
+        snprintf(more, sizeof(more), " and accumulate %.4g micro-batches instead of %.4g",
+                 tried.job.accumulation, question->now.job.accumulation);
+        snprintf(advice->caveat, sizeof(advice->caveat),
+                 "the global batch becomes %g times as large: does it still train as well?", times);
+    } else {
+        snprintf(advice->caveat, sizeof(advice->caveat), "%s", variant->caveat);
+    }
+    snprintf(advice->text, sizeof(advice->text), "%s%s: %s", variant->text, more,
              describe_fall(question, &tried, fall));
-    snprintf(advice->caveat, sizeof(advice->caveat), "%s", variant->caveat);
     return 0;
 }
 

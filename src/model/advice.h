@@ -7,11 +7,12 @@
 enum cb_advice_kind {
     CB_ADVICE_ACCUMULATE,     /* more micro-batches per optimizer step */
     CB_ADVICE_HALF_GRADIENTS, /* bf16 instead of fp32 on the wire */
-    CB_ADVICE_ZERO1,          /* ZeRO-1 instead of sharded weights */
-    CB_ADVICE_HYBRID,         /* shard inside the node only */
+    CB_ADVICE_ZERO1,          /* ZeRO-1 instead of sharded weights, accumulating where it must */
+    CB_ADVICE_HYBRID,         /* shard inside the node only, accumulating where it must */
     CB_ADVICE_OVERLAP,        /* switch on what the framework leaves off */
     CB_ADVICE_LORA,
-    CB_ADVICE_LINK, /* a faster one */
+    CB_ADVICE_QLORA, /* where LoRA does not help or fit */
+    CB_ADVICE_LINK,  /* a faster one */
     CB_ADVICE_COUNT
 };
 const char *cb_advice_kind_name(enum cb_advice_kind kind);
@@ -26,7 +27,7 @@ struct cb_advice {
     double exposed_share; /* with it, expected overlap, median network */
     double step_s;
     bool fits;        /* the GPU's memory; true when that is not known */
-    char text[192];   /* "accumulate 8 micro-batches instead of 1: 41 % falls to 9 %" */
+    char text[224];   /* "accumulate 8 micro-batches instead of 1: 41 % falls to 9 %" */
     char caveat[128]; /* "the batch becomes 8 times as large"; may be empty */
 };
 

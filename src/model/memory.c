@@ -104,7 +104,9 @@ void cb_memory_of(const struct cb_job *job, int gpus_per_node, double gpu_bytes,
     out.weights_bytes = weights_bytes / shards.weights;
     out.gradients_bytes = trained * job->gradient_bytes / shards.gradients;
     out.optimizer_bytes = trained * job->optimizer_bytes / shards.optimizer;
-    if (shards.weights > 1 && job->layers > 0)
+    if (shards.weights > 1 && job->pipeline > 1) /* gathered for the whole step */
+        out.gathered_bytes = weights_bytes;
+    else if (shards.weights > 1 && job->layers > 0)
         out.gathered_bytes =
             (weights_bytes + trained * job->gradient_bytes) / fmax(1, job->layers / job->pipeline);
     fill_activations(job, &out);

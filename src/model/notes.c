@@ -163,9 +163,10 @@ static void note_bubble(struct cb_training *t)
              cb_format_share(share, bubble_share));
 }
 
+/* Whether all weights travel with every micro-batch; with pipeline stages it is once per step. */
 static bool shards_weights(const struct cb_job *job)
 {
-    return job->scheme == CB_SCHEME_ZERO3 || job->scheme == CB_SCHEME_FSDP;
+    return (job->scheme == CB_SCHEME_ZERO3 || job->scheme == CB_SCHEME_FSDP) && job->pipeline == 1;
 }
 
 static void note_frozen_weights(struct cb_training *t)
@@ -183,7 +184,7 @@ static void note_frozen_weights(struct cb_training *t)
 static void note_accumulation(struct cb_training *t)
 {
     if (t->serial_share > t->threshold &&
-        (shards_weights(&t->job) || t->job.scheme == CB_SCHEME_ZERO2))
+        (shards_weights(&t->job) || (t->job.scheme == CB_SCHEME_ZERO2 && t->job.pipeline == 1)))
         note(t, CB_NOTE_ACCUMULATION,
              "accumulation does not help: %s communicates with every micro-batch; larger "
              "micro-batches or longer sequences do",
@@ -237,15 +238,13 @@ static void explain_rule(struct cb_training *t)
                  trained, answer);
         return;
     }
-    cb_format_count(tokens, round(t->rank_tokens));
+    const char *unit = t->job.sample_flops > 0 ? "samples" : "tokens";
     if (shards_weights(&t->job))
-        snprintf(why, sizeof(why),
-                 "all weights travel with each of %.4g micro-batches of %s tokens",
-                 t->job.accumulation,
-                 cb_format_count(tokens, round(t->rank_tokens / t->job.accumulation)));
+        snprintf(why, sizeof(why), "all weights travel with every micro-batch of %s %s",
+                 cb_format_count(tokens, round(t->rank_tokens / t->job.accumulation)), unit);
     else
-        snprintf(why, sizeof(why), "what decides is %s tokens per rank and synchronisation",
-                 tokens);
+        snprintf(why, sizeof(why), "what decides is %s %s per rank and synchronisation",
+                 cb_format_count(tokens, round(t->rank_tokens)), unit);
     if (isfinite(t->required_bytes_per_s))
         snprintf(rule->text, sizeof(rule->text),
                  "%s trained parameters: the rule says %s; the model %s: %s per node, %s (%s)",

@@ -128,12 +128,20 @@ static double gathered_bytes(const struct cb_job *job)
 
 /* ---- the factor ---- */
 
+/* The micro-batches after each of which a sharded scheme communicates. With pipeline stages it does
+ * so once per step: weights stay gathered over the step and gradients add up, since as many gathers
+ * as micro-batches are in flight would not hide (torchtitan's reshard_after_forward, Llama 3). */
+static double scheme_micro_batches(const struct cb_job *job)
+{
+    return schemes[job->scheme].every_micro_batch && job->pipeline == 1 ? job->accumulation : 1;
+}
+
 /* What crosses the links per parameter and optimizer step, in a ring's terms, told as it adds up.
  */
 static double scheme_bytes(const struct cb_job *job, bool several_nodes, char *text, size_t size)
 {
     const struct scheme *scheme = &schemes[job->scheme];
-    double micro_batches = job->accumulation;
+    double micro_batches = scheme_micro_batches(job);
     double trained_share = job->trainable_parameters / job->parameters;
     bool across = several_nodes && (scheme->inside_node || job->local_steps > 1);
     char share[32] = "", times[32] = "";
@@ -142,25 +150,23 @@ static double scheme_bytes(const struct cb_job *job, bool several_nodes, char *t
     if (scheme->reduces_whole || across) {
         double local_steps = several_nodes ? job->local_steps : 1;
         bool every = job->sync_every_micro_batch && local_steps == 1;
-        if (every && micro_batches > 1)
+        micro_batches = every ? job->accumulation : 1;
+        if (micro_batches > 1)
             snprintf(times, sizeof(times), " x %.4g micro-batches", micro_batches);
         if (local_steps > 1)
             snprintf(times, sizeof(times), ", every %g steps", local_steps);
         snprintf(text, size, "all_reduce 2 x %g B%s%s%s", job->gradient_bytes, share, times,
                  across && scheme->inside_node ? " across nodes" : "");
-        return 2 * job->gradient_bytes * trained_share * (every ? micro_batches : 1) / local_steps;
+        return 2 * job->gradient_bytes * trained_share * micro_batches / local_steps;
     }
     if (micro_batches > 1)
         snprintf(times, sizeof(times), " x %.4g micro-batches", micro_batches);
     if (scheme->gathers_every_layer) {
         double gather = gathered_bytes(job);
-        snprintf(text, size, "(2 all_gathers x %.3g B + reduce_scatter %g B%s)%s", gather,
-                 job->gradient_bytes, share, times);
-        return (2 * gather + job->gradient_bytes * trained_share) * micro_batches;
-    }
-    if (!scheme->every_micro_batch) {
-        micro_batches = 1;
-        times[0] = '\0';
+        int gathers = job->pipeline > 1 ? 1 : 2;
+        snprintf(text, size, "(%d all_gather%s x %.3g B + reduce_scatter %g B%s)%s", gathers,
+                 gathers == 1 ? "" : "s", gather, job->gradient_bytes, share, times);
+        return (gathers * gather + job->gradient_bytes * trained_share) * micro_batches;
     }
     snprintf(text, size, "(reduce_scatter %g B%s + all_gather %g B)%s", job->gradient_bytes, times,
              job->parameter_bytes, share);
@@ -250,11 +256,14 @@ static void add_portion(const struct cb_job *job, const struct portion *portion,
                         struct cb_volumes *volumes)
 {
     const struct scheme *scheme = &schemes[job->scheme];
-    double micro_batches = job->accumulation;
+    double micro_batches = scheme_micro_batches(job);
     double trained = portion->trained / portion->shards;
     double layers = stage_layers(job);
-    bool every =
-        scheme->every_micro_batch || (scheme->reduces_whole && job->sync_every_micro_batch);
+    bool every = scheme->every_micro_batch && job->pipeline == 1;
+    if (scheme->reduces_whole && job->sync_every_micro_batch) {
+        every = true;
+        micro_batches = job->accumulation;
+    }
     struct cb_traffic traffic = {
         .kind = portion->experts ? CB_TRAFFIC_EXPERT_GRADIENTS : CB_TRAFFIC_GRADIENTS,
         .op = scheme->reduces_whole ? CB_OP_ALL_REDUCE : CB_OP_REDUCE_SCATTER,
@@ -270,7 +279,7 @@ static void add_portion(const struct cb_job *job, const struct portion *portion,
     double gradient_bytes = trained * job->gradient_bytes;
     add_pieces(volumes, traffic, gradient_bytes,
                scheme->gathers_every_layer ? gradient_bytes / layers : job->bucket_bytes,
-               every ? micro_batches : 1);
+               micro_batches);
     traffic.op = CB_OP_ALL_GATHER;
     if (!portion->experts)
         traffic.kind = CB_TRAFFIC_PARAMETERS;
@@ -282,7 +291,8 @@ static void add_portion(const struct cb_job *job, const struct portion *portion,
         traffic.hiding = CB_HIDE_FORWARD;
         add_pieces(volumes, traffic, bytes, bytes / layers, micro_batches);
         traffic.hiding = CB_HIDE_BACKWARD;
-        add_pieces(volumes, traffic, bytes, bytes / layers, micro_batches);
+        if (job->pipeline == 1)
+            add_pieces(volumes, traffic, bytes, bytes / layers, micro_batches);
     }
 }
 

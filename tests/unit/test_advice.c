@@ -168,6 +168,29 @@ static void test_other_schemes(void **state)
     assert_null(find(&list, CB_ADVICE_LORA));
 }
 
+/* Where hybrid shard alone is not enough, it is with the fewest micro-batches that are. */
+static void test_scheme_and_accumulation(void **state)
+{
+    (void)state;
+    struct place place;
+    place_init(&place, ethernet, 4);
+    struct cb_job job = base_job(CB_SCHEME_FSDP);
+    struct cb_advice_list list = advise(&job, &place, CB_SHARE_SERIAL);
+    assert_sound(&list);
+    const struct cb_advice *hybrid = find(&list, CB_ADVICE_HYBRID);
+    assert_non_null(hybrid);
+    assert_true(hybrid->value > 1);
+    assert_non_null(strstr(hybrid->text, "accumulate"));
+    assert_non_null(strstr(hybrid->caveat, "batch"));
+    job.scheme = CB_SCHEME_HYBRID;
+    job.accumulation = hybrid->value;
+    job.tokens_per_step = 8192 * hybrid->value;
+    assert_near(predict(&job, &place).serial_share, hybrid->serial_share, 1e-12);
+    job.accumulation = hybrid->value - 1;
+    job.tokens_per_step = 8192 * (hybrid->value - 1);
+    assert_true(predict(&job, &place).serial_share > 0.2);
+}
+
 static void test_adapters(void **state)
 {
     (void)state;
@@ -182,9 +205,21 @@ static void test_adapters(void **state)
     const struct cb_advice *lora = find(&list, CB_ADVICE_LORA);
     assert_non_null(lora);
     assert_near(lora->value, 16, 0);
+    assert_null(find(&list, CB_ADVICE_QLORA));
     job.adapter = CB_ADAPTER_LORA;
     list = advise(&job, &place, CB_SHARE_SERIAL);
     assert_null(find(&list, CB_ADVICE_LORA));
+    /* Where 2 GB of whole weights do not fit, half a gigabyte does. */
+    job.full_recompute = true;
+    job.sequence = 2048;
+    job.micro_batch = 1;
+    place.machine.memory_bytes = 5e9;
+    struct cb_training now = predict(&job, &place);
+    assert_true(now.memory.fits && now.serial_share > 0.2);
+    list = advise(&job, &place, CB_SHARE_SERIAL);
+    assert_sound(&list);
+    assert_non_null(find(&list, CB_ADVICE_QLORA));
+    assert_null(find(&list, CB_ADVICE_ZERO1));
 }
 
 /* The slowest link that is enough: what the model says of it is just below the limit. */
@@ -295,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_accumulation_of_stated_shapes),
         cmocka_unit_test(test_half_gradients),
         cmocka_unit_test(test_other_schemes),
+        cmocka_unit_test(test_scheme_and_accumulation),
         cmocka_unit_test(test_adapters),
         cmocka_unit_test(test_link),
         cmocka_unit_test(test_overlap),

@@ -124,6 +124,11 @@ static void test_gathered(void **state)
     (void)state;
     assert_near(memory_of(llama_7b(CB_SCHEME_ZERO3), 8, 8, 0).gathered_bytes, 4 * 7e9 / 32, 1e-12);
     assert_near(memory_of(llama_7b(CB_SCHEME_ZERO2), 8, 8, 0).gathered_bytes, 0, 0);
+    /* With pipeline stages the stage's weights, for the whole step. */
+    struct cb_job job = llama_7b(CB_SCHEME_FSDP);
+    job.pipeline = 2;
+    struct cb_memory memory = memory_of(job, 8, 8, 0);
+    assert_near(memory.gathered_bytes, 4 * memory.weights_bytes, 1e-12);
 }
 
 static void test_fits(void **state)

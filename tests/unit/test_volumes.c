@@ -229,6 +229,26 @@ static void test_full_shard(void **state)
     }
 }
 
+/* With pipeline stages weights are gathered and gradients reduced once per step. */
+static void test_full_shard_of_stages(void **state)
+{
+    (void)state;
+    struct cb_job job = base_job(CB_SCHEME_FSDP);
+    job.accumulation = 16;
+    job.pipeline = 4;
+    struct cb_volumes volumes = volumes_of(job, 4, 8);
+    struct cb_traffic gather =
+        only(&volumes, CB_TRAFFIC_PARAMETERS, CB_OP_ALL_GATHER, CB_HIDE_FORWARD);
+    assert_near(gather.operations, 8, 0);
+    assert_near(gather.size_bytes, 437.5e6, 1e-12);
+    struct cb_traffic scatter =
+        only(&volumes, CB_TRAFFIC_GRADIENTS, CB_OP_REDUCE_SCATTER, CB_HIDE_LAST_BACKWARD);
+    assert_near(scatter.operations, 8, 0);
+    assert_near(factor_of(job, 4, 8).communications, 1.0 / 4, 1e-12);
+    job.scheme = CB_SCHEME_ZERO2;
+    assert_near(factor_of(job, 4, 8).communications, 1.0 / 4, 1e-12);
+}
+
 /* In the node as full shard; across, each GPU reduces its eighth with its peers of the other nodes,
  * eight such groups at a time, once per step. */
 static void test_hybrid_shard(void **state)
@@ -401,8 +421,8 @@ static void test_everything_at_once(void **state)
     job.context = 2;
     job.expert = 2;
     struct cb_volumes volumes = volumes_of(job, 8, 8);
-    /* 4 of each portion, and tensor, pipeline, embedding, context, expert. */
-    assert_int_equal(volumes.count, 13);
+    /* 3 of each portion, and tensor, pipeline, embedding, context, expert. */
+    assert_int_equal(volumes.count, 11);
     assert_true(volumes.count <= CB_TRAFFIC_MAX);
 }
 
@@ -417,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_ddp),
         cmocka_unit_test(test_zero),
         cmocka_unit_test(test_full_shard),
+        cmocka_unit_test(test_full_shard_of_stages),
         cmocka_unit_test(test_hybrid_shard),
         cmocka_unit_test(test_local_steps),
         cmocka_unit_test(test_tensor),
