@@ -22,34 +22,37 @@ static double ask(struct question *question, enum cb_op op, double size_bytes,
     return time_s;
 }
 
-/* What all GPUs of some nodes need for moving size_bytes through an all_reduce, without its
- * latency. */
-static double ask_transfer(struct question *question, double size_bytes, int nodes)
+/* Seconds that all GPUs of some nodes take for an op without its latency. */
+static double ask_transfer(struct question *question, enum cb_op op, double size_bytes, int nodes)
 {
     struct cb_group_shape all = {nodes * question->network->gpus_per_node, nodes};
-    double small_s = ask(question, CB_OP_ALL_REDUCE, CB_STEP_SMALL_BYTES, all);
-    double whole_s = ask(question, CB_OP_ALL_REDUCE, size_bytes, all);
+    double small_s = ask(question, op, CB_STEP_SMALL_BYTES, all);
+    double whole_s = ask(question, op, size_bytes, all);
     return small_s >= 0 && whole_s >= 0 ? fmax(0, whole_s - small_s) : -1;
 }
 
 /* One operation, beside those of the other groups that use the same links: its latency, and the
  * bytes of all of them through what the nodes' links carry together. A group alone may be limited
- * by one GPU's own link, so it never takes less than that. */
+ * by one GPU's own link, so it never takes less than that. What the links carry shows in an op of
+ * all GPUs that moves the vector as often: an all_reduce, or a gather for what moves it once. */
 static double operation_time(struct question *question, const struct cb_traffic *traffic)
 {
     double alone_s = ask(question, traffic->op, traffic->size_bytes, traffic->group);
     if (alone_s < 0 || traffic->groups <= 1 || traffic->group.nodes < 2)
         return alone_s;
-    double small_s = ask(question, traffic->op, CB_STEP_SMALL_BYTES, traffic->group);
+    enum cb_op yardstick = traffic->op == CB_OP_ALL_REDUCE ? CB_OP_ALL_REDUCE : CB_OP_ALL_GATHER;
     double node_bytes = traffic->size_bytes * traffic->groups;
-    if (traffic->op == CB_OP_ALL_TO_ALL)
+    if (traffic->op == CB_OP_ALL_TO_ALL) /* a rank's own buffer: there is one of each member */
         node_bytes *= (double)traffic->group.ranks / traffic->group.nodes;
-    double transfer_s = ask_transfer(question, node_bytes, traffic->group.nodes);
+    double small_s = ask(question, traffic->op, CB_STEP_SMALL_BYTES, traffic->group);
+    double transfer_s = ask_transfer(question, yardstick, node_bytes, traffic->group.nodes);
     if (small_s < 0 || transfer_s < 0)
         return alone_s;
-    /* A ring sends an all_reduce's vector twice, what the others move once. */
-    double passes = cb_op_bus_factor(traffic->op, traffic->group.ranks) /
-                    cb_op_bus_factor(CB_OP_ALL_REDUCE, traffic->group.ranks);
+    double passes = 1; /* of an all_reduce two nodes may make a tree, whatever its ranks */
+    if (yardstick == CB_OP_ALL_GATHER)
+        passes =
+            cb_op_bus_factor(traffic->op, traffic->group.ranks) /
+            cb_op_bus_factor(yardstick, traffic->group.nodes * question->network->gpus_per_node);
     return fmax(alone_s, small_s + transfer_s * passes);
 }
 
