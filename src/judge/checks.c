@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "judge/curve.h"
+#include "judge/published.h"
 
 /* A number with what is to be said about it: where it was found, or why there is none. */
 struct finding {
@@ -250,15 +251,31 @@ static void judge_all(const struct cb_result *result, const struct cb_workload *
                        &checks[CB_CRITERION_DATA]);
 }
 
+/* Whether the numbers of other people's logs are normal, where these name their GPUs. */
+static int check_imports(const struct cb_result *result, cb_check_list *checks,
+                         struct cb_error *err)
+{
+    for (size_t i = 0; i < result->imports.count; i++) {
+        struct cb_check check;
+        if (!cb_published_check_import(&result->imports.items[i], &check))
+            continue;
+        struct cb_check *added = cb_vec_add(checks);
+        if (!added)
+            return cb_fail(err, CB_E_MEMORY, "no memory for the checks");
+        *added = check;
+    }
+    return 0;
+}
+
 int cb_checks_build(const struct cb_result *result, const struct cb_workload *workload,
                     cb_check_list *checks, struct cb_error *err)
 {
     struct cb_check judged[CB_CRITERION_COUNT];
     bool has_gpus = result->gpus.count > 0 || result->gpu_reason[0] || result->burns.count > 0;
     size_t count = has_gpus ? CB_CRITERION_COUNT : CB_CRITERION_FIRST_GPU;
-    /* The checks are of a run that looked at its nodes and links; logs of others do not. */
+    /* The others are of a run that looked at its nodes and links; logs of others do not. */
     if (result->imports.count > 0)
-        return 0;
+        return check_imports(result, checks, err);
     if (result->collectives.count + result->pairs.count + result->kernels.count +
             result->burns.count ==
         0)

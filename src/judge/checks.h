@@ -9,7 +9,8 @@ typedef CB_VEC(struct cb_check) cb_check_list;
 /* Appends one check per criterion, in the order of enum cb_criterion (those of GPUs only of a
  * result that knows of GPUs, says why not, or holds a burn), judged against the advertised
  * bandwidth that the workload states, else against the nominal speed of the interface in use. A
- * result without any measurement gets none. Errors: CB_E_MEMORY; *checks may then hold some. */
+ * result without any measurement gets none, one that was taken from other people's logs the one
+ * whether its numbers are normal. Errors: CB_E_MEMORY; *checks may then hold some. */
 int cb_checks_build(const struct cb_result *result, const struct cb_workload *workload,
                     cb_check_list *checks, struct cb_error *err);
 

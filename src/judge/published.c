@@ -133,3 +133,23 @@ void cb_published_check_result(const struct cb_result *result, struct cb_check *
         query.link = CB_LINK_ETHERNET;
     cb_published_check(&query, note ? 0 : row->bus_bytes_per_s, note, check);
 }
+
+bool cb_published_check_import(const struct cb_import *import, struct cb_check *check)
+{
+    int op = cb_op_parse(import->op);
+    if (!cb_import_is_usable(import->state) || op < 0 || !import->gpu[0] || import->ranks < 2 ||
+        import->nodes < 1)
+        return false;
+    const struct cb_busbw_query query = {
+        .gpu = import->gpu,
+        .gpus = import->ranks,
+        .nodes = import->nodes,
+        .link = -1,
+        .op = (enum cb_op)op,
+        .size_bytes = (double)import->best_bytes,
+    };
+    cb_published_check(&query,
+                       fmax(import->best_bus_bytes_per_s, import->best_in_place_bytes_per_s),
+                       "there is no bus bandwidth", check);
+    return true;
+}

@@ -3,6 +3,8 @@
 #ifndef CB_JUDGE_PUBLISHED_H
 #define CB_JUDGE_PUBLISHED_H
 
+#include <stdbool.h>
+
 #include "model/criteria.h"
 #include "reference/busbw.h"
 #include "result/result.h"
@@ -18,5 +20,10 @@ void cb_published_check(const struct cb_busbw_query *query, double bus_bytes_per
 /* Judges the largest all_reduce over all ranks of a result, if it ran over NCCL with a GPU of one
  * model for every rank. Pure. */
 void cb_published_check_result(const struct cb_result *result, struct cb_check *check);
+
+/* Judges the best bus bandwidth of another program's output. False when there is nothing to
+ * compare: an output that nothing is judged by, or that does not name its GPU or how many there
+ * were. Pure. */
+bool cb_published_check_import(const struct cb_import *import, struct cb_check *check);
 
 #endif

@@ -65,7 +65,7 @@ static const struct cb_busbw_series series[] = {
     {"4x GB200 tray", "GB200", 4, 1, 1, -1, -1, NULL, CB_OP_ALL_REDUCE, CB_BUSBW_MEASURED, "published all_reduce_perf 2.20 output",
      {AT(8 * GIB, 605.32)}},
     {"8x RTX 4090, no P2P", "RTX 4090", 8, 1, 1, -1, -1, NULL, CB_OP_ALL_REDUCE, CB_BUSBW_MEASURED, "RTX4090 GPUDirect P2P Unlocked, before",
-     {AT(128 * MIB, 14.45)}},
+     {AT(32 * MIB, 15.04), AT(128 * MIB, 14.45)}},
     {"4x RTX 4090, P2P driver", "RTX 4090", 4, 1, 1, -1, -1, NULL, CB_OP_ALL_REDUCE, CB_BUSBW_MEASURED, "README of a P2P-patched driver",
      {AT(GIB, 25.31)}},
     {"8x RTX 5090", "RTX 5090", 8, 1, 1, -1, -1, NULL, CB_OP_ALL_REDUCE, CB_BUSBW_MEASURED, "NCCL 1639",
@@ -342,7 +342,10 @@ void cb_busbw_describe(const struct cb_busbw_query *query, const struct cb_busbw
                  : query->gpu ? query->gpu
                               : "?");
     if (!answer->found) {
-        snprintf(out, out_bytes, "%s, no published figure for %s", value, cluster);
+        char size[CB_UNIT_TEXT] = "any size";
+        if (query->size_bytes > 0 && query->size_bytes < (double)UINT64_MAX)
+            cb_format_bytes(size, (uint64_t)query->size_bytes);
+        snprintf(out, out_bytes, "%s, no published figure for %s at %s", value, cluster, size);
         return;
     }
     bool is_minimum = !(answer->high_bytes_per_s > 0);

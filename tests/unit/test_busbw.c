@@ -229,7 +229,7 @@ static void test_in_words(void **state)
     query = query_of("NVIDIA L4", 4, 1, GIB);
     answer = answer_to(query);
     cb_busbw_describe(&query, &answer, 9.5e9, text, sizeof(text));
-    assert_string_equal(text, "9.5 GB/s, no published figure for 4 x NVIDIA L4");
+    assert_string_equal(text, "9.5 GB/s, no published figure for 4 x NVIDIA L4 at 1 GiB");
     char small[16];
     cb_busbw_describe(&query, &answer, 9.5e9, small, sizeof(small));
     assert_string_equal(small, "9.5 GB/s, no pu");

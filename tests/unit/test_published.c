@@ -95,7 +95,8 @@ static void test_nothing_published(void **state)
     build(&result, "NVIDIA L4", 1, 9);
     struct cb_check check = judge(&result);
     assert_int_equal(check.status, CB_CHECK_NO_REFERENCE);
-    assert_string_equal(check.summary, "all_reduce 9 GB/s, no published figure for 8 x NVIDIA L4");
+    assert_string_equal(check.summary,
+                        "all_reduce 9 GB/s, no published figure for 8 x NVIDIA L4 at 8 GiB");
 }
 
 /* A provider's own limit is not lowered any further. */
@@ -162,6 +163,44 @@ static void test_not_tested(void **state)
     assert_string_equal(check.summary, "no all_reduce over all ranks was measured");
 }
 
+static void test_other_peoples_logs(void **state)
+{
+    (void)state;
+    struct cb_check check;
+    struct cb_import import = {.op = "all_reduce",
+                               .gpu = "NVIDIA H100 80GB HBM3",
+                               .ranks = 8,
+                               .nodes = 1,
+                               .best_bytes = (uint64_t)(16 * GIB),
+                               .best_bus_bytes_per_s = 482e9,
+                               .best_in_place_bytes_per_s = 483e9,
+                               .state = CB_IMPORT_GRADED};
+    assert_true(cb_published_check_import(&import, &check));
+    assert_int_equal(check.status, CB_CHECK_MET);
+    assert_near(check.actual, 483e9, 1e-12);
+    assert_non_null(strstr(check.summary, "483 GB/s, published for 8 x H100 SXM: 480-483 GB/s"));
+    import.best_bus_bytes_per_s = import.best_in_place_bytes_per_s = 300e9;
+    assert_true(cb_published_check_import(&import, &check));
+    assert_int_equal(check.status, CB_CHECK_SHORT);
+    /* Over two nodes a log does not tell the links. */
+    import.ranks = 16;
+    import.nodes = 2;
+    assert_true(cb_published_check_import(&import, &check));
+    assert_int_equal(check.status, CB_CHECK_NO_REFERENCE);
+    assert_non_null(strstr(check.summary, "the links may differ"));
+    import.state = CB_IMPORT_INVALID;
+    assert_false(cb_published_check_import(&import, &check));
+    import.state = CB_IMPORT_PROVISIONAL;
+    import.gpu[0] = '\0';
+    assert_false(cb_published_check_import(&import, &check));
+    import.gpu[0] = 'x';
+    import.ranks = 0;
+    assert_false(cb_published_check_import(&import, &check));
+    import.ranks = 16;
+    snprintf(import.op, sizeof(import.op), "sendrecv_x");
+    assert_false(cb_published_check_import(&import, &check));
+}
+
 /* A ring that somebody asked for is compared with a ring. */
 static void test_forced_ring(void **state)
 {
@@ -180,9 +219,10 @@ static void test_forced_ring(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_node),   cmocka_unit_test(test_nothing_published),
-        cmocka_unit_test(test_minimum),    cmocka_unit_test(test_links_between_nodes),
-        cmocka_unit_test(test_not_tested), cmocka_unit_test(test_forced_ring),
+        cmocka_unit_test(test_one_node),    cmocka_unit_test(test_nothing_published),
+        cmocka_unit_test(test_minimum),     cmocka_unit_test(test_links_between_nodes),
+        cmocka_unit_test(test_not_tested),  cmocka_unit_test(test_other_peoples_logs),
+        cmocka_unit_test(test_forced_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
