@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 /* What the Intel MPI Benchmarks print of a collective. */
 #include <ctype.h>
 #include <stdio.h>
@@ -148,6 +149,8 @@ bool cb_imb_is(const struct cb_import_source *source)
     struct cb_lines lines;
     struct cb_line line;
     bool has_title = false;
+    if (!memmem(source->text, source->length_bytes, "Benchmarking ", 13))
+        return false;
     cb_lines_init(&lines, source->text, source->length_bytes);
     while (cb_lines_next(&lines, &line)) {
         has_title = has_title || is_title(line.text);

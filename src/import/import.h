@@ -47,10 +47,10 @@ int cb_import_read(const char *name, const char *text, size_t length_bytes, cb_i
 void cb_import_logs_fini(cb_import_logs *logs);
 
 /* Moves the summaries of logs into result->imports and, of those that may be judged by, copies the
- * rows into result->collectives as rows of scope world: out of place and in place, ops of enum
- * cb_op alone. Of several runs of one op the last with the most ranks counts; those are the
- * result's rank_count where the nodes are known too. The result takes over the findings, logs stay
- * to be freed. Errors: CB_E_MEMORY; what was moved until then stays. */
+ * rows into result->collectives as rows of scope world, of each size the best: out of place and in
+ * place, ops of enum cb_op alone. Of several runs of one op the last with the most ranks counts;
+ * those are the result's rank_count where the nodes are known too. The result takes over the
+ * findings, logs stay to be freed. Errors: CB_E_MEMORY; what was moved until then stays. */
 int cb_import_add(struct cb_result *result, cb_import_logs *logs, struct cb_error *err);
 
 #endif

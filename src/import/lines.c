@@ -31,14 +31,14 @@ static const char *skip_escape(const char *text, const char *end)
 static size_t copy_clean(const char *text, const char *end, char *out)
 {
     size_t used = 0;
-    while (text < end && used < CB_LINE_BYTES - 1) {
+    for (; text < end && used < CB_LINE_BYTES - 1; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == 0x1b) {
-            text = skip_escape(text, end);
-            continue;
-        }
-        out[used++] = c < ' ' || c == 0x7f ? ' ' : (char)c;
-        text++;
+        if (c >= ' ' && c != 0x7f)
+            out[used++] = (char)c;
+        else if (c != 0x1b)
+            out[used++] = ' ';
+        else
+            text = skip_escape(text, end) - 1;
     }
     while (used > 0 && out[used - 1] == ' ')
         used--;
@@ -159,11 +159,11 @@ bool cb_lines_next(struct cb_lines *lines, struct cb_line *line)
         lines->number++;
     line->number = lines->number;
     line->label = -1;
-    copy_clean(lines->at, stop, line->text);
+    size_t length = copy_clean(lines->at, stop, line->text);
     const char *text = skip_labels(line->text, &line->label);
     line->is_marked = *text == '#';
     text = skip_blanks(text + strspn(text, "#"));
-    line->length_bytes = strlen(text);
+    line->length_bytes = length - (size_t)(text - line->text);
     memmove(line->text, text, line->length_bytes + 1);
     lines->at = stop < lines->end ? stop + 1 : lines->end;
     return true;

@@ -233,6 +233,10 @@ static int take_line(struct reader *r, const struct cb_line *line)
     enum cb_row_kind kind = cb_table_row_read(line->text, &r->run->columns, &row);
     if (kind != CB_ROW_NONE)
         return take_row(r, line, &row, kind);
+    if (strstr(line->text, "NCCL INFO ")) { /* by far the most of what is no row */
+        cb_run_read_nccl(r->run, line);
+        return 0;
+    }
     if (take_frame(r, line, &rc))
         return rc;
     if (cb_columns_read(line->text, &columns))

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 /* What the OSU micro-benchmarks print of a collective: over MPI, on host or GPU memory, or NCCL. */
 #include <ctype.h>
 #include <stdio.h>
@@ -152,6 +153,8 @@ bool cb_osu_is(const struct cb_import_source *source)
 {
     struct cb_lines lines;
     struct cb_line line;
+    if (!memmem(source->text, source->length_bytes, "OSU ", 4))
+        return false;
     cb_lines_init(&lines, source->text, source->length_bytes);
     while (cb_lines_next(&lines, &line))
         if (is_title(line.text))

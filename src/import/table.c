@@ -36,9 +36,39 @@ static bool token_is(const struct token *token, const char *word)
     return strlen(word) == token->length && memcmp(token->text, word, token->length) == 0;
 }
 
+/* "12345.67" without a sign or an exponent, which nearly all are: whole digits over a power of ten,
+ * both exact, give the same double as strtod. False for anything else. */
+static bool read_plain(struct token *token)
+{
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+    uint64_t digits = 0;
+    size_t behind_point = 0;
+    bool has_point = false;
+    if (token->length > 15)
+        return false;
+    for (size_t i = 0; i < token->length; i++) {
+        char c = token->text[i];
+        if (c == '.' && !has_point)
+            has_point = true;
+        else if (c < '0' || c > '9')
+            return false;
+        else
+            digits = digits * 10 + (uint64_t)(c - '0');
+        behind_point += has_point && c != '.';
+    }
+    if (behind_point >= sizeof(powers) / sizeof(powers[0]) || token->length == has_point)
+        return false;
+    token->value = (double)digits / powers[behind_point];
+    token->is_number = true;
+    token->is_whole = !has_point;
+    return true;
+}
+
 static void read_value(struct token *token)
 {
     char *end;
+    if (read_plain(token))
+        return;
     if (token_is(token, "N/A") || token_is(token, "n/a")) {
         token->is_number = true;
         token->value = NAN;
