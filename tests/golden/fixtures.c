@@ -718,6 +718,81 @@ void cb_fixture_model_parallel(struct cb_result *result)
     judge(result, workload_of(stated, sizeof(stated) / sizeof(stated[0])));
 }
 
+static struct cb_import *add_import(struct cb_result *result, const char *file,
+                                    enum cb_import_state state)
+{
+    struct cb_import *import = cb_vec_add(&result->imports);
+    if (!import)
+        abort();
+    snprintf(import->file, sizeof(import->file), "%s", file);
+    SET(import->tool, "nccl-tests");
+    SET(import->op, "all_reduce");
+    SET(import->dtype, "float");
+    import->state = state;
+    import->first_line = 1;
+    return import;
+}
+
+static void add_finding(struct cb_import *import, const char *code, int line, const char *text,
+                        const char *hint)
+{
+    struct cb_import_finding *finding = cb_vec_add(&import->findings);
+    if (!finding)
+        abort();
+    finding->line = line;
+    snprintf(finding->code, sizeof(finding->code), "%s", code);
+    snprintf(finding->text, sizeof(finding->text), "%s", text);
+    snprintf(finding->hint, sizeof(finding->hint), "%s", hint);
+}
+
+/* What stands for a log's rows: sizes by four, 25 us and 160 GB/s. */
+static void add_imported_rows(struct cb_result *result, struct cb_import *import)
+{
+    for (uint64_t size_bytes = 1024; size_bytes <= (uint64_t)1 << 30; size_bytes *= 4) {
+        struct cb_collective_row *row = cb_vec_add(&result->collectives);
+        if (!row)
+            abort();
+        row->ranks = import->ranks;
+        row->size_bytes = size_bytes;
+        row->time.median_s = 25e-6 + (double)size_bytes * 1.875 / 160e9;
+        row->time.ci95_relative = -1;
+        row->alg_bytes_per_s = (double)size_bytes / row->time.median_s;
+        row->bus_bytes_per_s = row->alg_bytes_per_s * 1.875;
+        row->import_number = 1;
+        row->import_line = 24 + import->rows++;
+        import->best_bus_bytes_per_s = row->bus_bytes_per_s;
+        import->best_bytes = import->largest_bytes = size_bytes;
+    }
+}
+
+void cb_fixture_imported(struct cb_result *result)
+{
+    start(result);
+    cb_result_fini(result);
+    SET(result->tool_version, "0.1.0");
+    result->complete = true;
+    struct cb_import *graded = add_import(result, "sent/all_reduce.log", CB_IMPORT_GRADED);
+    SET(graded->gpu, "NVIDIA A100-SXM4-80GB");
+    graded->ranks = result->rank_count = 16;
+    graded->nodes = 2;
+    graded->latency_s = 25e-6;
+    add_imported_rows(result, graded);
+    add_finding(graded, "mpi_warning", 3, "MPI warns of its own InfiniBand transport (openib)",
+                "of MPI's own transports, which NCCL does not use: --mca btl ^openib silences it");
+    struct cb_import *alone = add_import(result, "sent/first_try.log", CB_IMPORT_INVALID);
+    alone->ranks = 1;
+    alone->rows = 24;
+    alone->largest_bytes = (uint64_t)2 << 30;
+    add_finding(alone, "ranks_ran_alone", 7,
+                "the ranks ran alone, each process its own rank 0, as a binary without MPI does "
+                "(seen: 2 banners, 2 ranks 0)",
+                "rebuild nccl-tests with MPI=1 (make clean first)");
+    struct cb_import *hung = add_import(result, "sent/second_try.log", CB_IMPORT_NO_RESULT);
+    add_finding(hung, "hang", 22,
+                "no result: the heading of the table is the last that was printed", "");
+    judge(result, (struct cb_workload){.job.parameters = 1e9, .span = CB_SPAN_STEP, .time_s = 2});
+}
+
 const struct cb_fixture *cb_fixtures(size_t *count)
 {
     static const struct cb_fixture fixtures[] = {
@@ -735,6 +810,7 @@ const struct cb_fixture *cb_fixtures(size_t *count)
         {"training", cb_fixture_training},
         {"model_parallel", cb_fixture_model_parallel},
         {"offer", cb_fixture_offer},
+        {"imported", cb_fixture_imported},
         {"doubtful_offer", cb_fixture_doubtful_offer},
     };
     *count = sizeof(fixtures) / sizeof(fixtures[0]);

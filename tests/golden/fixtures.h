@@ -27,6 +27,8 @@ void cb_fixture_undecided(struct cb_result *result);
 void cb_fixture_paper(struct cb_result *result);
 /* A stated total time that cannot hold the communication. */
 void cb_fixture_impossible(struct cb_result *result);
+/* Logs of other people: one that is judged by, and two that cannot be. */
+void cb_fixture_imported(struct cb_result *result);
 /* Offers, judged by their data sheets. */
 void cb_fixture_offer(struct cb_result *result);
 void cb_fixture_doubtful_offer(struct cb_result *result);
