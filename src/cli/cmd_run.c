@@ -309,7 +309,8 @@ static int choose_devices(struct run *run, struct cb_error *err)
     return CB_OK;
 }
 
-/* A job that cannot run on these ranks is refused before anything is measured for it. */
+/* A job that cannot run on these ranks is refused before anything is measured for it; by the ranks
+ * that know of it, since a workload file need not be on every node. */
 static int check_job(const struct run *run, struct cb_error *err)
 {
     const struct cb_job *job = &run->options.workload.workload.job;
@@ -325,7 +326,7 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
 {
     int rc = check_joined(run, err);
     if (!rc)
-        rc = check_job(run, err);
+        rc = cb_group_agree(run->coordinator.world, check_job(run, err), err);
     if (!rc)
         rc =
             cb_survey_run(&run->coordinator, run->options.workload.workload.nominal_bytes_per_s > 0,

@@ -215,6 +215,35 @@ static void test_workload_conflicts(void **state)
     assert_refused("run --step-time 3", "--step-time needs --parameters", "");
 }
 
+/* The file of --workload below the options; where it is not, only the first process minds. */
+static void test_workload_file(void **state)
+{
+    (void)state;
+    struct sample_input input;
+    struct cb_error err;
+    char path[] = "/tmp/cb-workload-XXXXXX", line[128];
+    static const char job[] = "model: llama-8b\nmicro-batch: 2\nstep-time: 3s\n";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, job, sizeof(job) - 1), sizeof(job) - 1);
+    close(fd);
+    const struct cb_workload *workload = &input.workload.workload;
+    snprintf(line, sizeof(line), "run --micro-batch 4 --workload %s --compute-time 2s", path);
+    assert_parsed(&input, line);
+    assert_near(workload->job.parameters, 8030261248, 0);
+    assert_near(workload->job.micro_batch, 4, 0);
+    assert_int_equal(workload->span, CB_SPAN_COMPUTE);
+    snprintf(line, sizeof(line), "run --workload %s --tensor-parallel 3", path);
+    assert_refused(line, "--tensor-parallel (3) must divide --hidden (4096)", "");
+    unlink(path);
+    snprintf(line, sizeof(line), "run --workload %s", path);
+    assert_int_equal(parse(&input, line, &err), CB_E_IO);
+    setenv("PMIX_RANK", "1", 1);
+    assert_parsed(&input, line);
+    unsetenv("PMIX_RANK");
+    assert_near(workload->job.parameters, 0, 0);
+}
+
 /* Writing: new files, over old ones, nothing left behind when it cannot be. */
 static void test_write(void **state)
 {
@@ -293,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_bad_values_are_named),
         cmocka_unit_test(test_workload),
         cmocka_unit_test(test_workload_conflicts),
+        cmocka_unit_test(test_workload_file),
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_first_process),
     };
