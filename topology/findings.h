@@ -34,6 +34,7 @@ struct cb_findings_rank {
 /* What is known beside the node itself; all zero is nothing. */
 struct cb_findings_context {
     const char *offered_kind; /* what the offer calls the network ("InfiniBand"); NULL: not said */
+    bool nominal_is_known;    /* the offer says how fast it is: no port need know */
     int node_count;           /* of the job; 0 unknown */
     const struct cb_findings_rank *ranks;
     size_t rank_count;

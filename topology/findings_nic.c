@@ -131,6 +131,8 @@ void cb_look_at_functions(struct cb_look *look)
 
 void cb_look_at_unknown_speed(struct cb_look *look)
 {
+    if (look->context && look->context->nominal_is_known)
+        return;
     FOR_EACH_NIC(look, nic)
         if (nic->port.used && nic->port.up && !(nic->port.nominal_bytes_per_s > 0))
             cb_look_see(look, "%s (driver %s) does not know its speed", nic->port.name,

@@ -340,6 +340,11 @@ static void make_unused_speed_up(struct scene *s)
     add_front_end(s);
     s->facts.nics[2].port.nominal_bytes_per_s = 0;
 }
+static void make_speed_up_where_offered(struct scene *s)
+{
+    make_speed_up(s);
+    s->context.nominal_is_known = true;
+}
 static void use_one(struct scene *s)
 {
     s->facts.nics[0].port.used = false;
@@ -405,6 +410,7 @@ static const struct {
     {"nic.virtual_function", slice_nic, slice_front_end, "mlx5_0:1 is a virtual function"},
     {"tcp.bbr", take_bbr, take_bbr_alone, "TCP uses bbr"},
     {"nic.speed_made_up", make_speed_up, make_unused_speed_up, "mlx5_0:1 (driver mlx5_core)"},
+    {"nic.speed_made_up", make_speed_up, make_speed_up_where_offered, "does not know its speed"},
     {"nic.one_of_several", use_one, use_one_of_one, "takes mlx5_1:1; 1 more"},
     {"pci.hidden", hide_tree, narrow_gpu, "no PCI device in Docker"},
     {"pci.no_locality", hide_locality, have_one_numa_node, "under KVM"},

@@ -1030,6 +1030,38 @@ static const struct bad_case bad_cases[] = {
     {"\"met\"}]\n}\n", "\"met\"}}\n}\n", "f.json:12: ',' or ']' is missing"},
 };
 
+/* A map names hosts that are there, each once. */
+static void test_hosts_of_a_map(void **state)
+{
+    static const struct {
+        const char *hosts, *message;
+    } rows[] = {
+        {"[\"a\", \"a\"]",
+         "f.json: cluster.maps[0].hosts[1]: no host of that name in cluster.nodes "
+         "without a map"},
+        {"[\"b\"]",
+         "f.json: cluster.maps[0].hosts[0]: no host of that name in cluster.nodes without "
+         "a map"},
+        {"\"a\"", "f.json: cluster.maps[0].hosts: expected an array, found a string"},
+        {"[1]", "f.json: cluster.maps[0].hosts[0]: expected a string, found an integer"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct cb_result result;
+        struct cb_error err = {0};
+        char maps[128];
+        snprintf(maps, sizeof(maps), "{\"rank\": 1}]}], \"maps\": [{\"hosts\": %s, \"map\": {}}]},",
+                 rows[i].hosts);
+        char *text = replaced(valid, "{\"rank\": 1}]}]},", maps);
+        cb_result_init(&result);
+        assert_int_equal(cb_result_from_json("f.json", text, strlen(text), &result, &err),
+                         CB_E_INPUT);
+        assert_string_equal(err.what, rows[i].message);
+        assert_null(result.maps.items);
+        free(text);
+    }
+}
+
 static void test_bad_files_are_refused_with_the_place(void **state)
 {
     (void)state;
@@ -1269,6 +1301,7 @@ int main(void)
         cmocka_unit_test(test_ranks_are_sorted_by_number),
         cmocka_unit_test(test_long_text_is_cut_before_a_character),
         cmocka_unit_test(test_bad_files_are_refused_with_the_place),
+        cmocka_unit_test(test_hosts_of_a_map),
         cmocka_unit_test(test_what_is_no_json_object_is_refused),
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_deep_nesting_is_refused),
