@@ -290,6 +290,13 @@ static int read_flag(struct cb_workload *workload, const struct field_row *row, 
     return rc;
 }
 
+static int read_OVERLAP_TENSOR(struct cb_workload *workload, const struct field_row *row,
+                               const char *text, struct cb_error *err)
+{
+    static const char *const names[] = {"no", "yes"};
+    return read_flag(workload, row, "overlap of tensor-parallel traffic", text, names, err);
+}
+
 static int read_GRADIENT_SYNC(struct cb_workload *workload, const struct field_row *row,
                               const char *text, struct cb_error *err)
 {

@@ -80,6 +80,8 @@
       "Optimizer steps between synchronisations across nodes (DiLoCo, local SGD)")                 \
     X(OVERLAP, "overlap", OVERLAP, job.overlap, "SHARE",                                           \
       "Share of what can be hidden behind compute that is: 0, 50% (default: the scheme's)")        \
+    X(OVERLAP_TENSOR, "overlap-tensor", OVERLAP_TENSOR, job.overlap_tensor, "WHETHER",             \
+      "no or yes: tensor-parallel traffic can be hidden too (Transformer Engine; default no)")     \
     X(GRADIENT_SYNC, "gradient-sync", GRADIENT_SYNC, job.sync_every_micro_batch, "WHEN",           \
       "step or micro-batch: when DDP reduces gradients under accumulation (default step)")         \
     X(BUCKET, "bucket-bytes", SIZE, job.bucket_bytes, "SIZE",                                      \

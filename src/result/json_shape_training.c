@@ -88,6 +88,7 @@ static const struct cb_json_field job_fields[] = {
     FIELD(job, bucket_bytes, "bucket_bytes", ZERO),
     FIELD(job, overlap, "overlap", 0),
     FIELD(job, has_overlap, "overlap_stated", 0),
+    FIELD(job, overlap_tensor, "overlap_tensor", ZERO | OMIT),
     FIELD(job, total_tokens, "total_tokens", ZERO),
     FIELD(job, total_steps, "total_steps", ZERO),
 };

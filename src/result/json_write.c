@@ -256,6 +256,8 @@ static bool is_null(const struct cb_json_field *field, const void *row)
     if (field->is_absent && field->is_absent(row))
         return true;
     switch (field->kind) {
+    case CB_JSON_BOOL:
+        return !*(const bool *)at && field->rules & CB_JSON_ZERO_NULL;
     case CB_JSON_INT:
         return is_unknown(field, *(const int *)at);
     case CB_JSON_UINT64:

@@ -110,6 +110,7 @@ static void test_bad_values_are_refused(void **state)
         {CB_FIELD_SCHEME, "", "unknown scheme ''", ""},
         {CB_FIELD_RECOMPUTE, "yes", "unknown recomputation 'yes'", "none, full"},
         {CB_FIELD_CONTEXT_KIND, "rings", "did you mean 'ring'?", "ulysses"},
+        {CB_FIELD_OVERLAP_TENSOR, "maybe", "'maybe'", "no, yes"},
         {CB_FIELD_GRADIENT_SYNC, "never", "'never'", "step, micro-batch"},
         {CB_FIELD_CURRENCY, "doubloons", "'doubloons' is longer than 7 letters", ""},
         {CB_FIELD_PRICE, "free", "'free'", ""},
