@@ -327,6 +327,21 @@ static void test_wrapped_between_words(void **state)
     cb_smi_matrix_fini(&matrix);
 }
 
+/* The edge of the terminal runs through the last cell, and the next line goes on with a number. */
+static void test_last_cell_cut_in_two(void **state)
+{
+    (void)state;
+    char buffer[16];
+    struct cb_smi_matrix matrix = read_text("GPU0 GPU1 CPU Affinity NUMA Affinity\n"
+                                            "GPU0 X NV1\n2 0-15 0\n"
+                                            "GPU1 NV12 X 0-15 0\n");
+    assert_string_equal(cell_text(&matrix, 0, 1, buffer), "NV12");
+    assert_string_equal(matrix.devices.items[0].cpus, "0-15");
+    assert_string_equal(matrix.devices.items[0].numa, "0");
+    assert_int_equal(matrix.notes.count, 0);
+    cb_smi_matrix_fini(&matrix);
+}
+
 /* ---- affinities ---- */
 
 struct affinity_case {
@@ -570,6 +585,8 @@ static void test_refusals(void **state)
          "it:2: the row of GPU0 has more cells than the 2 columns of line 1"},
         {"\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU0\tX\tPIX\n",
          "it:3: the row of GPU0 stands here and on line 2"},
+        {"\tGPU0\tGPU1\r\nGPU0\tX\tPIX\r\nGPU0\tX\tPIX\r\n",
+         "it:3: the row of GPU0 stands here and on line 2"},
         {"\tGPU0\tGPU1\nGPU0\tPIX\tX\nGPU1\tPIX\tX\n", "it:2: GPU0 has no X in its own column"},
         {"\tGPU0\tGPU1\tGPU2\nGPU0\tX\tPIX\tX\nGPU1\tPIX\tX\tSYS\nGPU2\tSYS\tSYS\tX\n",
          "it:2: the X of GPU0 stands in the column of GPU2"},
@@ -628,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_utf16),
         cmocka_unit_test(test_wrapped_at_every_width),
         cmocka_unit_test(test_wrapped_between_words),
+        cmocka_unit_test(test_last_cell_cut_in_two),
         cmocka_unit_test(test_affinities),
         cmocka_unit_test(test_glued_by_other_rows),
         cmocka_unit_test(test_whether_nvlink_shows),
