@@ -85,13 +85,13 @@ static long remoteness(const char *text, size_t length, const char *name)
         return -1;
     size_t longer = length > own_length ? length : own_length;
     size_t shorter = smaller(length, own_length);
-    bool holds = strstr(own, text) != NULL;
+    bool holds = shorter > 1 && strstr(own, text);
     bool is_held = shorter > 1 && strstr(text, own);
     size_t distance =
         holds || is_held ? longer - shorter : edit_distance(text, length, own, own_length);
     if (!holds && !is_held && 2 * distance > longer)
         return -1;
-    return (long)(1000 * distance / longer) + (holds && length > 1 ? 0 : 1000);
+    return (long)(1000 * distance / longer) + (holds ? 0 : 1000);
 }
 
 size_t cb_suggest_several(const char *text, const char *const *names, size_t count, size_t *nearest,

@@ -130,6 +130,15 @@ static int check_inside(const struct cb_gpu_reference *gpu, int gpus_per_node,
     return 0;
 }
 
+/* NVLink goes between nodes where the cards have that NVLink. */
+static int check_between(const struct cb_gpu_reference *gpu, const struct cb_link_reference *link,
+                         struct cb_error *err)
+{
+    if (link->family != CB_LINK_NVLINK || (gpu->nvlinks != 0 && link == own_nvlink(gpu)))
+        return 0;
+    return cb_fail(err, CB_E_USAGE, "--inter %s: %s has no such link", link->name, gpu->name);
+}
+
 /* ---- figures ---- */
 
 static void fill_compute(const struct cb_gpu_reference *gpu, struct cb_offer *offer)
@@ -217,6 +226,8 @@ static int choose_links(const struct cb_offer_terms *terms, const struct cb_gpu_
         rc = check_inside(gpu, sheet->gpus_per_node, sheet->intra, offer, err);
     if (rc == 0 && terms->inter)
         rc = find_link("--inter", terms->inter, &sheet->inter, err);
+    if (rc == 0 && sheet->inter)
+        rc = check_between(gpu, sheet->inter, err);
     if (rc)
         return rc;
     if (sheet->gpus_per_node > 1 && !sheet->intra)

@@ -81,6 +81,7 @@ static void test_several(void **state)
     assert_int_equal(cb_suggest_several("A100", cards, 2, nearest, 3), 2);
     assert_int_equal(nearest[0], 1);
     assert_int_equal(cb_suggest_several("frobnicate", gpus, 5, nearest, 3), 0);
+    assert_int_equal(cb_suggest_several("h", gpus, 5, nearest, 3), 0); /* says too little */
     assert_int_equal(cb_suggest_several("--", gpus, 5, nearest, 3), 0);
     assert_int_equal(cb_suggest_several("h100", gpus, 5, nearest, 0), 0);
     assert_int_equal(cb_suggest_several("h100", gpus, 0, nearest, 3), 0);
