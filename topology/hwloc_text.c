@@ -112,9 +112,9 @@ static void check_sizes(struct cb_xml *xml, const char *element, const char *con
 {
     const char *type = cb_xml_attribute(attributes, "type");
     bool has_bit = type && (strcmp(type, "PU") == 0 || strcmp(type, "NUMANode") == 0);
-    if (strcmp(element, "object") == 0 && has_bit && cb_xml_attribute(attributes, "os_index") &&
+    if (strcmp(element, "object") == 0 && has_bit &&
         cb_xml_integer(attributes, "os_index", 0, INDEX_MAX, -1) < 0)
-        cb_xml_fail(xml, "a %s with an index that no machine has", type);
+        cb_xml_fail(xml, "a %s without an index that a machine could have", type);
     if (cb_xml_attribute(attributes, "nbobjs") &&
         cb_xml_integer(attributes, "nbobjs", 1, MATRIX_MAX, -1) < 0)
         cb_xml_fail(xml, "a matrix of more than %d objects", MATRIX_MAX);

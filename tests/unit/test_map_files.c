@@ -417,11 +417,16 @@ static void test_lstopo_formats_that_cannot_be_read(void **state)
     assert_non_null(strstr(err.hint, "--export-xml-flags"));
     assert_int_equal(read_text("<topology version=\"x\"/>", &map, &err), CB_E_INPUT);
     assert_int_equal(read_text("<topology version=\"2.0\"></topology>", &map, &err), CB_E_INPUT);
-    assert_int_equal(read_text("<topology version=\"2.0\"><object type=\"Machine\"><object "
-                               "type=\"NUMANode\" os_index=\"4000000000\"/></object></topology>",
-                               &map, &err),
-                     CB_E_INPUT);
-    assert_non_null(strstr(err.what, "file:1: "));
+    static const char *const indices[] = {"os_index=\"4000000000\"", "os_index=\"-1\"", ""};
+    for (size_t i = 0; i < sizeof(indices) / sizeof(*indices); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "<topology version=\"2.0\"><object type=\"Machine\">\n"
+                 "<object type=\"NUMANode\" %s/></object></topology>",
+                 indices[i]);
+        assert_int_equal(read_text(text, &map, &err), CB_E_INPUT);
+        assert_non_null(strstr(err.what, "file:2: a NUMANode without an index"));
+    }
 }
 
 int main(void)
