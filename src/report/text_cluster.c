@@ -272,8 +272,9 @@ static void describe_binding(const struct cb_rank *rank, char *text, size_t size
                  rank->binding.cores == 1 ? "" : "s",
                  strcmp(rank->bound_by, "commbound") == 0 ? " by commbound" : "");
     /* The device's kind alone: each rank has its own. */
+    const char *device = rank->device[0] ? rank->device : "device";
     snprintf(text, size_bytes, "%s%s%s%.*s", threads, cores, where,
-             where[0] ? (int)strcspn(rank->device, " ") : 0, rank->device);
+             where[0] ? (int)strcspn(device, " ") : 0, device);
 }
 
 /* "2 compute threads, bound to 2 cores", for all ranks or by description. */

@@ -33,13 +33,16 @@ static void add_crossing(struct cb_page *page, const struct cb_crossing *crossin
     double nominal = crossing->nominal_bytes_per_s, measured = crossing->measured_bytes_per_s;
     const char *scope = cb_scope_name(crossing->scope), *op = cb_op_name(crossing->op);
     char text[CB_UNIT_TEXT], share[CB_UNIT_TEXT], size[CB_UNIT_TEXT];
-    cb_format_bytes(size, crossing->size_bytes);
+    char basis[CB_TEXT + 96];
+    snprintf(basis, sizeof(basis), "%s%s%s%s%s", op, crossing->size_bytes ? " of " : "",
+             crossing->size_bytes ? cb_format_bytes(size, crossing->size_bytes) : "",
+             crossing->note[0] ? "; " : "", crossing->note);
     if (nominal > 0) {
         bool giga = nominal >= 1e9;
         double unit = giga ? 1e9 : 1e6;
-        cb_page_field(page, scope, "%.3g of %.3g %s %s, %s (%s of %s; %s)", measured / unit,
-                      nominal / unit, giga ? "GB/s" : "MB/s", crossing->link,
-                      cb_format_share(share, measured / nominal), op, size, crossing->note);
+        cb_page_field(page, scope, "%.3g of %.3g %s %s, %s (%s)", measured / unit, nominal / unit,
+                      giga ? "GB/s" : "MB/s", crossing->link,
+                      cb_format_share(share, measured / nominal), basis);
         if (measured > nominal && crossing->least_wire_bytes_per_s > 0)
             cb_page_field(page, "",
                           "above the link's rate is no fault: trees and NVLS send less than the "
@@ -48,9 +51,8 @@ static void add_crossing(struct cb_page *page, const struct cb_crossing *crossin
                           cb_format_share(share, crossing->least_wire_bytes_per_s / nominal));
         return;
     }
-    cb_page_field(page, scope, "%s%s%s, nominal unknown (%s of %s; %s)",
-                  cb_format_bandwidth(text, measured), crossing->link[0] ? " over " : "",
-                  crossing->link, op, size, crossing->note);
+    cb_page_field(page, scope, "%s%s%s, nominal unknown (%s)", cb_format_bandwidth(text, measured),
+                  crossing->link[0] ? " over " : "", crossing->link, basis);
 }
 
 /* ---- what the nodes have ---- */
@@ -215,8 +217,10 @@ static void add_finding(struct cb_page *page, const struct cb_node_finding *row)
     snprintf(label, sizeof(label), "  %s", cb_severity_name(finding->severity));
     cb_page_headline(page, label, styles[finding->severity], "%s: %s%s%s", finding->code,
                      finding->seen, hosts.length_bytes ? "; on " : "", cb_strbuf_get(&hosts));
-    cb_page_text(page, CB_PAGE_HANG, CB_PAGE_HANG, "%s", finding->why);
-    cb_page_text(page, CB_PAGE_HANG, CB_PAGE_HANG + 3, "-> %s", finding->remedy);
+    if (finding->why[0])
+        cb_page_text(page, CB_PAGE_HANG, CB_PAGE_HANG, "%s", finding->why);
+    if (finding->remedy[0])
+        cb_page_text(page, CB_PAGE_HANG, CB_PAGE_HANG + 3, "-> %s", finding->remedy);
     page->out->failed |= hosts.failed;
     cb_strbuf_fini(&hosts);
 }

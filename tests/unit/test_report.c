@@ -138,6 +138,31 @@ static void build_warned(struct cb_result *result)
     result->crossings.items[0].nominal_bytes_per_s = 0;
 }
 
+/* A file that something else wrote may lack what is said for people. */
+static void build_sparse(struct cb_result *result)
+{
+    build_topology(result);
+    result->crossings.items[0].size_bytes = 0;
+    result->crossings.items[0].note[0] = '\0';
+    result->findings.items[0].finding.why[0] = '\0';
+    result->findings.items[0].finding.remedy[0] = '\0';
+    struct cb_rank *rank = cb_vec_add(&result->ranks);
+    assert_non_null(rank);
+    rank->locality = CB_LOCALITY_AWAY;
+}
+
+static void test_missing_texts_leave_no_gaps(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(build_sparse);
+    const char *text = cb_strbuf_get(&out);
+    assert_has(text, "94 % (all_reduce)");
+    assert_has(text, "not bound, AWAY from its device");
+    assert_lacks(text, " \n");
+    assert_lacks(text, "->");
+    cb_strbuf_fini(&out);
+}
+
 static void test_what_a_warning_says_is_said_once(void **state)
 {
     (void)state;
@@ -953,6 +978,7 @@ int main(void)
         cmocka_unit_test(test_links_stand_beside_what_crossed_them),
         cmocka_unit_test(test_wire_stands_beside_what_seems_too_fast),
         cmocka_unit_test(test_what_a_warning_says_is_said_once),
+        cmocka_unit_test(test_missing_texts_leave_no_gaps),
         cmocka_unit_test(test_color_changes_nothing_else),
         cmocka_unit_test(test_the_arithmetic_can_be_redone),
         cmocka_unit_test(test_verdict_words),
