@@ -252,6 +252,13 @@ static bool has(const struct cb_advice_list *list, enum cb_advice_kind kind)
     return false;
 }
 
+/* Whether adapters on weights as they are have been found to do: then 4 bits cost for nothing. */
+static bool is_enough_in_16_bits(const struct question *question, const struct cb_advice_list *list)
+{
+    return has(list, CB_ADVICE_LORA) ||
+           (question->now.job.adapter == CB_ADAPTER_LORA && has(list, CB_ADVICE_ZERO1));
+}
+
 static int try_variant(const struct question *question, const struct variant *variant,
                        struct cb_advice_list *list, struct cb_error *err)
 {
@@ -259,7 +266,7 @@ static int try_variant(const struct question *question, const struct variant *va
     struct cb_training tried;
     char fall[FALL_TEXT];
     if (!variant->applies(question, &job) ||
-        (variant->kind == CB_ADVICE_QLORA && has(list, CB_ADVICE_LORA)))
+        (variant->kind == CB_ADVICE_QLORA && is_enough_in_16_bits(question, list)))
         return 0;
     int rc = evaluate(question, &job, question->machine->network, &tried, err);
     if (rc)

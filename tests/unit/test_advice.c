@@ -209,6 +209,8 @@ static void test_adapters(void **state)
     job.adapter = CB_ADAPTER_LORA;
     list = advise(&job, &place, CB_SHARE_SERIAL);
     assert_null(find(&list, CB_ADVICE_LORA));
+    assert_non_null(find(&list, CB_ADVICE_ZERO1));
+    assert_null(find(&list, CB_ADVICE_QLORA));
     /* Where 2 GB of whole weights do not fit, half a gigabyte does. */
     job.full_recompute = true;
     job.sequence = 2048;
