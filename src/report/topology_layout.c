@@ -247,12 +247,12 @@ static void add_part(char *out, size_t size_bytes, const char *part)
         snprintf(out + used, size_bytes - used, "%s%s", used ? ", " : "", part);
 }
 
-void cb_topology_describe_port(const struct cb_map_device *nic, char *part, size_t size_bytes)
+void cb_topology_describe_port(const struct cb_map_device *nic, char *out, size_t size_bytes)
 {
     const char *kind = nic->port == CB_MAP_LINK_UNKNOWN ? "" : cb_map_link_kind_name(nic->port);
-    snprintf(part, size_bytes, "%s", kind);
+    snprintf(out, size_bytes, "%s", kind);
     if (nic->port_bytes_per_s > 0)
-        snprintf(part, size_bytes, "%s%s%.4g Gb/s", kind, kind[0] ? " " : "",
+        snprintf(out, size_bytes, "%s%s%.4g Gb/s", kind, kind[0] ? " " : "",
                  nic->port_bytes_per_s * 8e-9);
 }
 
