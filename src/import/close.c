@@ -9,6 +9,7 @@
 #include "import/run.h"
 
 #define GIGA 1e9
+#define EXACT_S 5e-6      /* printed with two decimals of a microsecond */
 #define EXACT_BYTES 65536 /* above it a row's time has the digits to check the bandwidths with */
 #define CONTRADICTS 0.03
 #define COMPLETE 0.003          /* relative: the mean of all rows is the average that is printed */
@@ -29,9 +30,9 @@ static void check_point(struct cb_run *run, const struct cb_import_row *row,
                        differs(point->printed_alg_bytes_per_s, point->alg_bytes_per_s, CONTRADICTS);
     bool bus_differs = factor > 0 && point->printed_bus_bytes_per_s >= 0 &&
                        differs(point->printed_bus_bytes_per_s, point->bus_bytes_per_s, CONTRADICTS);
-    if (row->size_bytes <= EXACT_BYTES)
+    if (row->size_bytes <= EXACT_BYTES || point->time_s < EXACT_S || !(factor > 0))
         return;
-    if (alg_differs && !bus_differs && factor > 0 &&
+    if (alg_differs && !bus_differs &&
         !differs(point->printed_alg_bytes_per_s, point->bus_bytes_per_s, CONTRADICTS))
         cb_finding_add(&run->findings, CB_FINDING_OLD_ALGBW, row->line,
                        "algbw is printed as it was before mid-2020, with the factor in it; it is "
@@ -173,6 +174,10 @@ static void check_empty(struct cb_run *run)
         cb_finding_add(&run->findings, CB_FINDING_HANG, run->last_line,
                        "no result: the heading of the table is the last that was printed, as when "
                        "the first operation hangs");
+    else if (run->banners.count > 0)
+        cb_finding_add(&run->findings, CB_FINDING_HANG, run->last_line,
+                       "no result: the text ends before the table, without an error, as when MPI "
+                       "or NCCL hangs while the ranks come together");
     else
         cb_finding_add(&run->findings, CB_FINDING_NO_TABLE, run->last_line,
                        "no result: there is no table in this text");

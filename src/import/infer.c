@@ -249,12 +249,8 @@ void cb_run_infer(struct cb_run *run, struct cb_inferred *inferred)
     struct features features;
     *inferred = (struct cb_inferred){.test = CB_TEST_COUNT};
     collect(run, &features);
-    if (run->rows.count == 0)
-        inferred->test = run->test;
-    else if (run->test < CB_TEST_COUNT && is_possible(run->test, &features))
-        inferred->test = run->test;
-    else
-        inferred->test = guess_test(&features);
+    bool is_named = run->test < CB_TEST_COUNT && is_possible(run->test, &features);
+    inferred->test = run->rows.count == 0 || is_named ? run->test : guess_test(&features);
     inferred->has_factor = inferred->test < CB_TEST_COUNT || features.ratio > 1;
     inferred->factor =
         inferred->test < CB_TEST_COUNT ? cb_test_factor(inferred->test) : CB_FACTOR_OTHERS;

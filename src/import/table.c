@@ -245,8 +245,8 @@ static bool read_by_layout(const struct token *numbers, int count, double unit_s
     if (!layout)
         return false;
     row->root = layout->has_root ? (int)numbers[0].value : CB_ROOT_IS_ABSENT;
-    for (int p = 0; p < layout->placements; p++) {
-        const struct token *at = numbers + layout->has_root + p * layout->width;
+    const struct token *at = numbers + layout->has_root;
+    for (int p = 0; p < layout->placements; p++, at += layout->width) {
         double check = layout->wrong >= 0 ? at[layout->wrong].value : NAN;
         double unit = unit_of((double)row->size_bytes, numbers[layout->has_root].value,
                               numbers[layout->has_root + 1].value, unit_s);

@@ -474,6 +474,21 @@ static void test_harmless_error(void **state)
     free(text);
 }
 
+/* A text that ends before its table is no excerpt: something hung. */
+static void test_nothing_after_the_banner(void **state)
+{
+    (void)state;
+    static const char text[] = "$ mpirun -np 16 ./all_reduce_perf -b 8 -e 1G\n"
+                               "# nThread 1 nGpus 1 minBytes 8 maxBytes 1073741824\n";
+    cb_import_logs logs;
+    read_text("banner", text, sizeof(text) - 1, &logs);
+    assert_int_equal(logs.items[0].summary.state, NO_RESULT);
+    assert_string_equal(logs.items[0].summary.op, "all_reduce");
+    assert_int_equal(logs.items[0].summary.ranks, 16);
+    assert_non_null(cb_find_code(&logs.items[0].summary, "hang"));
+    cb_import_logs_fini(&logs);
+}
+
 static void test_wrong_names_the_row(void **state)
 {
     (void)state;
@@ -555,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_many_runs),
         cmocka_unit_test(test_causes),
         cmocka_unit_test(test_harmless_error),
+        cmocka_unit_test(test_nothing_after_the_banner),
         cmocka_unit_test(test_wrong_names_the_row),
         cmocka_unit_test(test_rows_of_a_result),
         cmocka_unit_test(test_which_run_counts),
