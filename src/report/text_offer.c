@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "model/scaling.h"
 #include "report/page.h"
 
 static void add_path(struct cb_table *table, const char *place, const struct cb_offer_path *path)
@@ -53,6 +54,19 @@ static void add_path_note(struct cb_page *page, const char *place, const struct 
         cb_page_field(page, "", "one port per node assumed; --nics-per-node states another number");
 }
 
+/* Why a bus bandwidth below may be above the wire's. */
+static void add_tree_note(struct cb_page *page, const struct cb_offer *offer)
+{
+    double ranks = offer->nodes * offer->gpus_per_node;
+    double gain = cb_scaling_tree_gain(offer->nodes) * (ranks - 1) / ranks;
+    if (gain > 1 && strcmp(offer->inter.per, "node") == 0)
+        cb_page_field(page, "",
+                      "over %d nodes an all_reduce can be a tree: its bus bandwidth then reads up "
+                      "to %.3g times what the ports carry, which the model counts and the formula "
+                      "does not",
+                      offer->nodes, gain);
+}
+
 /* Where the model of a step says nothing of idle GPUs, the headline's share is what they wait. */
 static void add_price(struct cb_page *page, const struct cb_offer *offer)
 {
@@ -81,6 +95,7 @@ void cb_page_add_offer(struct cb_page *page)
     add_links(page, offer);
     add_path_note(page, "in a node", &offer->intra);
     add_path_note(page, "between", &offer->inter);
+    add_tree_note(page, offer);
     if (offer->gemm_flops_per_s > 0)
         cb_page_field(page, "compute", "%s per GPU (%s: %s); data sheet %s",
                       cb_format_flops(rate, offer->gemm_flops_per_s),
