@@ -185,15 +185,15 @@ static void add_speedup(struct cb_page *page, const struct cb_training *t)
     if (t->speedup_count < 2)
         return;
     int base = t->speedup[0].nodes;
+    cb_strbuf_addf(&text, "over %d node%s: ", base, base == 1 ? "" : "s");
     for (size_t i = 1; i < t->speedup_count; i++) {
         const struct cb_speedup *row = &t->speedup[i];
-        cb_strbuf_addf(&text, "%s%d nodes ", i > 1 ? "; " : "", row->nodes);
         if (row->speedup < 1)
-            cb_strbuf_addf(&text, "would be slower than %d: %.2f times its throughput", base,
-                           row->speedup);
+            cb_strbuf_addf(&text, "%s%d nodes would be slower than %d: %.2f times its throughput",
+                           i > 1 ? ", " : "", row->nodes, base, row->speedup);
         else
-            cb_strbuf_addf(&text, "do %.2f times what %d does (%s)", row->speedup, base,
-                           format_share(share, row->efficiency));
+            cb_strbuf_addf(&text, "%s%d nodes %.2f x (%s)", i > 1 ? ", " : "", row->nodes,
+                           row->speedup, format_share(share, row->efficiency));
     }
     cb_page_field(page, "scaling", "%s", cb_strbuf_get(&text));
     page->out->failed |= text.failed;

@@ -437,7 +437,7 @@ static void test_slower_nodes_are_said_in_words(void **state)
     result.prediction.training.memory.fits = false;
     result.prediction.advice.count = 0;
     render(&result, CB_REPORT_TEXT, false, &out);
-    assert_has(cb_strbuf_get(&out), "2 nodes would be slower than 1: 0.83 times its throughput");
+    assert_has(cb_strbuf_get(&out), "over 1 node: 2 nodes would be slower than 1: 0.83 times");
     assert_has(cb_strbuf_get(&out), "no number of tokens per rank and step would do");
     assert_has(cb_strbuf_get(&out), "no bandwidth would do: ");
     assert_has(cb_strbuf_get(&out), "DOES NOT FIT");
