@@ -202,7 +202,8 @@ int cb_map_builder_note(struct cb_map_builder *builder, const struct cb_map_note
 
 /* Finishes: rows sorted and merged, NUMA handed down the tree where a device does not state its
  * own, GPUs and NICs listed, gaps of a file noted. Hands the map over to *map (free with
- * cb_map_fini); the builder is empty again. Errors: CB_E_MEMORY. */
+ * cb_map_fini); the builder is empty again. Errors: CB_E_INPUT when there are too many GPUs or
+ * NICs, CB_E_MEMORY. */
 int cb_map_builder_finish(struct cb_map_builder *builder, struct cb_map *map, struct cb_error *err);
 
 /* Copies text cut to fit, with control characters, bytes beyond ASCII and what HTML reads as its
