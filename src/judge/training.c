@@ -87,7 +87,7 @@ static const char *missing(const struct cb_result *result, const struct cb_machi
                            double step_s)
 {
     if (result->rank_count < 1)
-        return "how many GPUs there are is not known: judge a result file";
+        return "how many GPUs there are is not known: judge a result file or, with --gpu, an offer";
     if (!(machine->compute_s > 0) && !(machine->flops_per_s > 0) && !(step_s > 0))
         return "no GEMM rate was measured: state --compute-time";
     return NULL;
