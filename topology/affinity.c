@@ -7,29 +7,41 @@ static const struct cb_map_device *device_of(const struct cb_map *map, int index
     return &map->devices.items[index];
 }
 
-/* What a GPU may prefer one NIC to another by, before distance: lower is better; -1 never. */
+/* What a GPU prefers one NIC to another by, before distance: lower is better. */
+enum { TIER_RDMA, TIER_OTHER, TIER_COUNT };
+
 static int tier_of(const struct cb_map *map, const struct cb_map_device *nic)
 {
-    if (nic->port == CB_MAP_LINK_WIFI)
-        return -1;
-    return nic->is_rdma || map->source == CB_MAP_FROM_NCCL ? 0 : 1;
+    return nic->is_rdma || map->source == CB_MAP_FROM_NCCL ? TIER_RDMA : TIER_OTHER;
 }
 
-/* The best tier that has a NIC of known class, and the nearest class in it. */
+static bool is_radio(const struct cb_map_device *nic)
+{
+    return nic->port == CB_MAP_LINK_WIFI;
+}
+
+/* The best tier that has a NIC of known class, and the nearest class in it. A radio ties with what
+ * is as near, but where there is a line, is never the nearest by itself. */
 static enum cb_path_class find_nearest(const struct cb_map *map, int gpu, int *tier)
 {
-    enum cb_path_class nearest[2] = {CB_CLASS_UNKNOWN, CB_CLASS_UNKNOWN};
+    enum { RADIO = TIER_COUNT };
+    enum cb_path_class nearest[TIER_COUNT + 1] = {CB_CLASS_UNKNOWN, CB_CLASS_UNKNOWN,
+                                                  CB_CLASS_UNKNOWN};
     for (size_t i = 0; i < map->nics.count; i++) {
         int nic = map->nics.items[i];
-        int its_tier = tier_of(map, device_of(map, nic));
+        const struct cb_map_device *device = device_of(map, nic);
+        int place = is_radio(device) ? RADIO : tier_of(map, device);
         enum cb_path_class path_class = cb_map_class(map, gpu, nic);
-        if (its_tier < 0 || path_class == CB_CLASS_UNKNOWN)
+        if (path_class == CB_CLASS_UNKNOWN)
             continue;
-        if (nearest[its_tier] == CB_CLASS_UNKNOWN || path_class < nearest[its_tier])
-            nearest[its_tier] = path_class;
+        if (nearest[place] == CB_CLASS_UNKNOWN || path_class < nearest[place])
+            nearest[place] = path_class;
     }
-    *tier = nearest[0] == CB_CLASS_UNKNOWN;
-    return nearest[*tier];
+    int best = TIER_RDMA;
+    while (best < RADIO && nearest[best] == CB_CLASS_UNKNOWN)
+        best++;
+    *tier = best < RADIO ? best : TIER_OTHER;
+    return nearest[best];
 }
 
 static int count_bridges(const struct cb_map *map, int a, int b)
@@ -43,6 +55,8 @@ static int count_bridges(const struct cb_map *map, int a, int b)
 static int compare(const struct cb_map *map, int gpu, int a, int b)
 {
     const struct cb_map_device *a_nic = device_of(map, a), *b_nic = device_of(map, b);
+    if (is_radio(a_nic) != is_radio(b_nic))
+        return is_radio(a_nic) - is_radio(b_nic);
     int a_down = a_nic->up == CB_UP_NO, b_down = b_nic->up == CB_UP_NO;
     if (a_down != b_down)
         return a_down - b_down;

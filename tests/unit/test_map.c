@@ -304,14 +304,40 @@ static void test_other_nics_are_the_fallback(void **state)
     struct machine m;
     struct cb_map map;
     build(&m, CB_MAP_FROM_HWLOC);
-    int air = add_card(&m.builder, CB_DEVICE_NIC, m.host_bridge[1], "wlan0", 1);
     for (int i = 0; i < 3; i++)
         m.builder.map.devices.items[m.nic[i]].is_rdma = false;
-    m.builder.map.devices.items[air].is_rdma = false;
-    m.builder.map.devices.items[air].port = CB_MAP_LINK_WIFI;
     finish(&m, &map);
     assert_nearest(&map, m.gpu[1], CB_CLASS_NODE, 2, m.nic[0], m.nic[1]);
     cb_map_fini(&map);
+}
+
+/* A radio at each host bridge: it is listed where it ties, never the one to take, and only where
+ * there is no line the nearest. */
+static void test_radio_ties_but_never_wins(void **state)
+{
+    (void)state;
+    for (int lines = 0; lines < 2; lines++) {
+        struct machine m;
+        struct cb_map map;
+        int air[2];
+        build(&m, CB_MAP_FROM_HWLOC);
+        for (int i = 0; i < 2; i++) {
+            air[i] = add_card(&m.builder, CB_DEVICE_NIC, m.host_bridge[i], "wlan", 1);
+            m.builder.map.devices.items[air[i]].port = CB_MAP_LINK_WIFI;
+            m.builder.map.devices.items[air[i]].is_rdma = false;
+        }
+        for (int i = 0; i < 3; i++) {
+            m.builder.map.devices.items[m.nic[i]].is_rdma = false;
+            if (!lines)
+                m.builder.map.devices.items[m.nic[i]].port = CB_MAP_LINK_WIFI;
+        }
+        finish(&m, &map);
+        if (lines)
+            assert_nearest(&map, m.gpu[1], CB_CLASS_NODE, 3, m.nic[0], m.nic[1]);
+        else
+            assert_nearest(&map, m.gpu[1], CB_CLASS_PHB, 1, air[1], air[1]);
+        cb_map_fini(&map);
+    }
 }
 
 /* ---- stated classes ---- */
@@ -465,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_hidden_nvlink_is_not_pcie),
         cmocka_unit_test(test_nearest_nics),
         cmocka_unit_test(test_other_nics_are_the_fallback),
+        cmocka_unit_test(test_radio_ties_but_never_wins),
         cmocka_unit_test(test_stated_classes),
         cmocka_unit_test(test_bus_ids_are_one),
         cmocka_unit_test(test_names_carry_nothing_dangerous),

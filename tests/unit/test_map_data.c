@@ -164,20 +164,6 @@ static int node_of(const char *nodeset)
     return bits && !(bits & (bits - 1)) ? __builtin_ctzll(bits) : -1;
 }
 
-/* A list without its wireless NICs, which are never near. */
-static void copy_wired(const char *list, char *kept, size_t size_bytes)
-{
-    size_t used = 0;
-    kept[0] = '\0';
-    while (*list) {
-        size_t length = strcspn(list, ",");
-        if (strncmp(list, "wl", 2) != 0)
-            used += (size_t)snprintf(kept + used, size_bytes - used, "%s%.*s", used ? "," : "",
-                                     (int)length, list);
-        list += length + (list[length] != '\0');
-    }
-}
-
 static void check_hwloc_row(const struct row *row, const struct cb_map *map,
                             const struct cb_error *err)
 {
@@ -194,9 +180,7 @@ static void check_hwloc_row(const struct row *row, const struct cb_map *map,
         fail_msg("%s: no GPU at %s", row->field[0], row->field[2]);
     assert_int_equal(device_of(map, gpu)->numa, node_of(row->field[3]));
     bool has_rdma = !is_dash(row->field[6]);
-    char wired[1024];
-    copy_wired(row->field[has_rdma ? 7 : 5], wired, sizeof(wired));
-    check_nics(row, map, gpu, row->field[has_rdma ? 6 : 4], wired);
+    check_nics(row, map, gpu, row->field[has_rdma ? 6 : 4], row->field[has_rdma ? 7 : 5]);
 }
 
 /* A build without hwloc reads no files of lstopo. */
