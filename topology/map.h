@@ -256,8 +256,9 @@ const char *cb_map_path_name(const struct cb_map_path *path, char buffer[16]);
 
 /* The nearest NICs of a GPU: of the RDMA-capable ones the nearest class, every one of it, in the
  * source's order; other NICs where no RDMA-capable one has a class. A NCCL file lists what NCCL may
- * use, all alike. A wireless one ties but is never nearest where there is a line. Whether a port is
- * up does not matter here. NICs of unknown class are not near: count 0. */
+ * use, all alike. A radio (Wi-Fi) is listed where it ties and is the nearest only where there is
+ * nothing else. Whether a port is up does not matter here. NICs of unknown class are not near:
+ * count 0. */
 struct cb_map_nearest {
     enum cb_path_class path_class; /* unknown when count is 0 */
     size_t count;
