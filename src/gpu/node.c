@@ -117,8 +117,11 @@ static void ask_links(struct card *card, struct cb_facts_gpu *gpu)
         int result = card->api->nvmlDeviceGetNvLinkState(card->device, link, &is_active);
         if (result == CB_NVML_NOT_SUPPORTED || result == CB_NVML_INVALID_ARGUMENT)
             break;
-        if (result != CB_NVML_SUCCESS)
+        if (result != CB_NVML_SUCCESS) {
+            gpu->nvlink_switch = -1;
+            memset(card->ends, 0, sizeof(card->ends));
             return;
+        }
         if (!is_active)
             continue;
         active++;

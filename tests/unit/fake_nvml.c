@@ -237,7 +237,8 @@ static int get_link(struct cb_nvml_device *device, unsigned link, int *is_active
     if (link >= card(device)->links)
         return CB_NVML_INVALID_ARGUMENT;
     *is_active = link < card(device)->links_active;
-    return card(device)->result;
+    return link == 2 && card(device)->third_link_result ? card(device)->third_link_result
+                                                        : card(device)->result;
 }
 
 static int get_link_version(struct cb_nvml_device *device, unsigned link, unsigned *version)

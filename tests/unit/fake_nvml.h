@@ -24,6 +24,7 @@ struct fake_card {
     unsigned long long ecc_corrected, ecc_uncorrected;
     unsigned mig, generation, width, generation_limit, width_limit;
     unsigned links, links_active;
+    int third_link_result;                /* of asking for its state; 0: as of every call */
     int link_end;                         /* enum cb_nvml_link_end */
     const char *link_ends[CB_NVML_LINKS]; /* bus ids there; NULL: not told */
     unsigned link_version, link_mbps;

@@ -109,6 +109,19 @@ static void test_fabric_health(void **state)
     assert_int_equal(facts.gpus[0].fabric_unhealthy, 0);
 }
 
+/* A refusal in the middle leaves the count unknown rather than low. */
+static void test_refused_link(void **state)
+{
+    (void)state;
+    nvml.cards[1].third_link_result = CB_NVML_UNKNOWN;
+    const struct cb_facts_link *link = look();
+    assert_int_equal(facts.gpus[0].nvlinks, 12);
+    assert_int_equal(facts.gpus[1].nvlinks, -1);
+    assert_int_equal(facts.gpus[1].nvlink_switch, -1);
+    assert_int_equal(link->nvlinks, 0);
+    assert_string_equal(link->path, "SYS"); /* over PCIe, as NVML says it */
+}
+
 /* A card that does not answer is known to be there and nothing else. */
 static void test_lost_card(void **state)
 {
@@ -149,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup(test_direct_pair, make_two),
         cmocka_unit_test_setup(test_pair_over_pcie, make_two),
         cmocka_unit_test_setup(test_fabric_health, make_two),
+        cmocka_unit_test_setup(test_refused_link, make_two),
         cmocka_unit_test_setup(test_lost_card, make_two),
         cmocka_unit_test_setup(test_library_that_lacks_everything_optional, make_two),
     };
