@@ -110,7 +110,7 @@ struct cb_assumption {
     char text[160];            /* "2 bytes per gradient (plain torch DDP: 4)" */
     enum cb_provenance source; /* CB_FROM_ASSUMED, or CB_FROM_REFERENCE for a published default */
 };
-#define CB_ASSUMPTIONS_MAX 32
+#define CB_ASSUMPTIONS_MAX 48
 struct cb_assumptions {
     struct cb_assumption items[CB_ASSUMPTIONS_MAX];
     size_t count;

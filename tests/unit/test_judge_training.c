@@ -62,7 +62,7 @@ static int tear_down(void **state)
 static struct cb_workload workload_of(const char *words)
 {
     struct cb_workload workload;
-    char text[512];
+    char text[1024];
     cb_workload_init(&workload);
     snprintf(text, sizeof(text), "%s", words);
     for (char *rest = text, *word; (word = strsep(&rest, " "));) {
@@ -269,6 +269,16 @@ static void test_every_figure_has_a_source(void **state)
             assert_true(list->items[i].text[0] != '\0');
     judge(result, "parameters=1e9");
     assert_int_equal(input(result, "tokens_per_step")->source, CB_FROM_ASSUMED);
+    /* However much is stated, none of it is dropped. */
+    judge(result, "parameters=1e9 trainable-parameters=1e6 active-parameters=5e8 layers=16 "
+                  "hidden=2048 heads=16 kv-heads=4 vocabulary=32k sequence=512 micro-batch=2 "
+                  "accumulation=4 tokens=4096 total-steps=10 scheme=zero1 lora=4 "
+                  "tensor-parallel=2 pipeline-parallel=1 interleave=1 context-parallel=1 "
+                  "expert-parallel=1 data-parallel=2 local-steps=1 overlap=0.5 bucket-bytes=1M "
+                  "gradient-bytes=2 parameter-bytes=2 optimizer-bytes=12 experts=8 "
+                  "experts-per-token=2");
+    assert_near(input(result, "optimizer_bytes")->value, 12, 0);
+    assert_int_equal(input(result, "optimizer_bytes")->source, CB_FROM_GIVEN);
 }
 
 static void test_impossible_jobs_change_nothing(void **state)
