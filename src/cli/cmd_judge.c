@@ -147,9 +147,10 @@ static int check_paper(const struct cb_workload *workload, struct cb_error *err)
                        missing.length_bytes ? ", " : "");
     if (missing.length_bytes > 0) {
         rc = cb_fail(err, CB_E_USAGE, "on paper this needs %s as well", cb_strbuf_get(&missing));
-        cb_error_set_hint(err, workload->span == CB_SPAN_COUNT && workload->job.tokens_per_step > 0
-                                   ? "--tokens needs a GEMM rate: a result file's, or an offer's (--gpu)"
-                                   : "or give a result file to take them from");
+        cb_error_set_hint(err,
+                          workload->span == CB_SPAN_COUNT && workload->job.tokens_per_step > 0
+                              ? "--tokens needs a GEMM rate: a result file's, or an offer's (--gpu)"
+                              : "or give a result file to take them from");
     }
     cb_strbuf_fini(&missing);
     return rc;
@@ -161,6 +162,7 @@ static int check_offer(const struct judge_input *input, struct cb_error *err)
     const char *other = input->reads_logs                                    ? "--nccl-tests"
                         : input->result_path                                 ? "a result file"
                         : input->workload.workload.bandwidth_bytes_per_s > 0 ? "--bandwidth"
+                        : input->workload.nominal_link                       ? "--nominal-link"
                         : input->workload.workload.nominal_bytes_per_s > 0   ? "--nominal-bandwidth"
                                                                              : NULL;
     if (!other)

@@ -16,7 +16,7 @@ struct cb_run_options {
     bool graph, registers;          /* of NCCL */
     double time_box_s, time_limit_s, target_relative, hang_limit_s;
     uint64_t seed;
-    bool binds; /* ranks that the launcher left unbound */
+    bool binds;     /* ranks that the launcher left unbound */
     char out[4096]; /* folder of result.json */
     enum cb_report_format format;
     bool exit_zero, quiet;

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "offer/offer.h"
 #include "offer/workload.h"
 #include "offer/workload_file.h"
 
-enum { KEY_FILE = 0x2001, KEY_NOMINAL_BANDWIDTH, KEY_FIRST_FIELD };
+enum { KEY_FILE = 0x2001, KEY_NOMINAL_BANDWIDTH, KEY_NOMINAL_LINK, KEY_FIRST_FIELD };
 
 #define HEADING(text, number)                                                                      \
     {                                                                                              \
@@ -29,6 +30,10 @@ static const struct argp_option options[] = {
     {.name = "nominal-bandwidth", .key = KEY_NOMINAL_BANDWIDTH, .arg = "RATE",
      .doc = "What the offer advertises between nodes, one way: 100Gb/s or 12.5GB/s (default: the "
             "interface's own speed)"},
+    {.name = "nominal-link", .key = KEY_NOMINAL_LINK, .arg = "NAME",
+     .doc = "The link that the offer names between nodes, ib-ndr or roce-100g (judge --list links): "
+            "its rate is the advertised one unless --nominal-bandwidth states it, and ports of "
+            "another kind are a finding"},
     HEADING("Its model:", 11),
     CB_WORKLOAD_MODEL_FIELDS(X)
     HEADING("Its batch:", 12),
@@ -81,8 +86,43 @@ static int load(const struct cb_workload_input *input, struct cb_workload_texts 
     return rc == CB_E_IO && !cb_cli_is_first() ? 0 : rc;
 }
 
+/* A port's kind as discovery names it; NULL for what it does not tell from others. */
+static const char *port_kind(enum cb_link_family family)
+{
+    switch (family) {
+    case CB_LINK_INFINIBAND:
+        return "InfiniBand";
+    case CB_LINK_ROCE:
+        return "RoCE";
+    case CB_LINK_ETHERNET:
+        return "Ethernet";
+    default:
+        return NULL;
+    }
+}
+
+static error_t take_nominal_link(struct cb_workload_input *input, const char *name)
+{
+    const struct cb_link_reference *link;
+    struct cb_error *err = &input->base.error;
+    if (cb_offer_find_link("--nominal-link", name, &link, err))
+        return EINVAL;
+    if (!cb_link_family_is_inter(link->family)) {
+        cb_fail(err, CB_E_USAGE, "--nominal-link %s: it does not stand between nodes", link->name);
+        cb_error_set_hint(err, "commbound judge --list links shows what does");
+        return EINVAL;
+    }
+    input->nominal_link = link;
+    return 0;
+}
+
 static error_t finish(struct cb_workload_input *input)
 {
+    if (input->nominal_link) {
+        input->workload.nominal_kind = port_kind(input->nominal_link->family);
+        if (!(input->workload.nominal_bytes_per_s > 0))
+            input->workload.nominal_bytes_per_s = input->nominal_link->nominal_bytes_per_s;
+    }
     struct cb_workload_texts file;
     bool loaded;
     if (load(input, &file, &loaded, &input->base.error))
@@ -107,6 +147,8 @@ static error_t parse_workload(int key, char *argument, struct argp_state *state)
         return cb_parse_bandwidth(argument, &input->workload.nominal_bytes_per_s, &err)
                    ? cb_cli_reject(input, "--nominal-bandwidth", argument, &err)
                    : 0;
+    case KEY_NOMINAL_LINK:
+        return take_nominal_link(input, argument);
     case ARGP_KEY_END:
         return finish(input);
     case ARGP_KEY_ERROR:

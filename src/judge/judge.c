@@ -110,8 +110,8 @@ int cb_judge_result(struct cb_result *result, const struct cb_workload *workload
     cb_fit_list fits = {0};
     cb_node_finding_list findings = {0};
     cb_crossing_list crossings = {0};
-    const struct cb_offered_network offered = {.nominal_bytes_per_s =
-                                                   workload->nominal_bytes_per_s};
+    const struct cb_offered_network offered = {
+        .kind = workload->nominal_kind, .nominal_bytes_per_s = workload->nominal_bytes_per_s};
     int rc = cb_evidence_init(&evidence, result, workload, err);
     if (rc)
         return rc;

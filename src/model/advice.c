@@ -118,7 +118,7 @@ static int find_accumulation(const struct question *question, const struct cb_jo
 {
     const struct cb_network *network = question->machine->network;
     double low = 1, high = 2;
-    for (;; high *= 2) {
+    for (;;) {
         struct cb_job more = accumulate(question, job, high);
         int rc = evaluate(question, &more, network, tried, err);
         if (rc)
@@ -130,6 +130,7 @@ static int find_accumulation(const struct question *question, const struct cb_jo
             return 0;
         }
         low = high;
+        high *= 2;
     }
     while (high - low > 1) {
         struct cb_training middle;

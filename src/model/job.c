@@ -459,6 +459,10 @@ static void complete_bytes(struct cb_job *job, struct cb_assumptions *assumed)
         cb_assume(assumed, "optimizer_bytes", 12, CB_FROM_ASSUMED,
                   "Adam in mixed precision: 12 bytes per trained parameter");
     }
+    if (job->sample_flops > 0)
+        cb_assume(
+            assumed, "activations", 0, CB_FROM_ASSUMED,
+            "the memory of activations, which only transformers have a formula for, is left out");
 }
 
 /* What frameworks do unless told otherwise. */

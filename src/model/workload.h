@@ -32,6 +32,7 @@ struct cb_workload {
     char currency[8];
     double bandwidth_bytes_per_s; /* overrides what was measured */
     double nominal_bytes_per_s;   /* what the offer advertises between nodes, one way */
+    const char *nominal_kind;     /* and the kind of its network, "InfiniBand"; NULL; borrowed */
     enum cb_provenance sources[CB_FIELD_COUNT]; /* nowhere: not stated */
 };
 

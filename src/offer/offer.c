@@ -53,8 +53,8 @@ static int find_gpu(const char *text, const struct cb_gpu_reference **gpu, struc
     return rc;
 }
 
-static int find_link(const char *option, const char *text, const struct cb_link_reference **link,
-                     struct cb_error *err)
+int cb_offer_find_link(const char *option, const char *text, const struct cb_link_reference **link,
+                       struct cb_error *err)
 {
     *link = cb_link_reference_find_name(text);
     if (*link)
@@ -221,11 +221,11 @@ static int choose_links(const struct cb_offer_terms *terms, const struct cb_gpu_
     const struct cb_link_reference *own = own_link(gpu, sheet->gpus_per_node);
     sheet->intra = own;
     if (terms->intra)
-        rc = find_link("--intra", terms->intra, &sheet->intra, err);
+        rc = cb_offer_find_link("--intra", terms->intra, &sheet->intra, err);
     if (rc == 0 && terms->intra && sheet->gpus_per_node > 1)
         rc = check_inside(gpu, sheet->gpus_per_node, sheet->intra, offer, err);
     if (rc == 0 && terms->inter)
-        rc = find_link("--inter", terms->inter, &sheet->inter, err);
+        rc = cb_offer_find_link("--inter", terms->inter, &sheet->inter, err);
     if (rc == 0 && sheet->inter)
         rc = check_between(gpu, sheet->inter, err);
     if (rc)

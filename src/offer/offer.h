@@ -29,6 +29,11 @@ bool cb_offer_is_stated(const struct cb_offer_terms *terms);
 int cb_offer_resolve(const struct cb_offer_terms *terms, struct cb_offer *offer,
                      struct cb_sheet_network *network, struct cb_error *err);
 
+/* The link of a name as people write it. option is named in the error, CB_E_USAGE with the nearest
+ * names, for what is not in the table. *link is static, borrowed. Pure. */
+int cb_offer_find_link(const char *option, const char *text, const struct cb_link_reference **link,
+                       struct cb_error *err);
+
 /* The share of a tensor peak that a healthy card's GEMM reaches where nothing is published of the
  * card: published ones lie between 0.66 and 0.88 (docs/design.md, "On paper"). */
 #define CB_OFFER_GEMM_SHARE 0.75

@@ -135,6 +135,7 @@ int cb_workload_compose(const struct cb_workload_texts *command_line,
     cb_workload_init(&made);
     made.bandwidth_bytes_per_s = workload->bandwidth_bytes_per_s;
     made.nominal_bytes_per_s = workload->nominal_bytes_per_s;
+    made.nominal_kind = workload->nominal_kind;
     if (file) {
         cb_workload_texts_override(command_line, file);
         rc = cb_workload_texts_apply(file, &made, err);

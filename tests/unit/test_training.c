@@ -173,7 +173,8 @@ static void test_groups_share_links(void **state)
     /* 250 MB of each, 2 x 15/16 x 250 MB / 1.5625 GB/s. */
     assert_near(alone, 2 * 15.0 / 16 * 250e6 / (12.5e9 / 8), 0.07);
     assert_near(shared, 2 * 15.0 / 16 * 2e9 / 12.5e9, 0.07);
-    /* Stages pass activations on, eight at a time: 32 MiB forward and backward of each through 12.5 GB/s. */
+    /* Stages pass activations on, eight at a time: 32 MiB forward and backward of each through 12.5
+     * GB/s. */
     job = base_job(CB_SCHEME_DDP);
     job.pipeline = 2;
     job.tokens_per_step = 8192;
