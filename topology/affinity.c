@@ -15,9 +15,10 @@ static int tier_of(const struct cb_map *map, const struct cb_map_device *nic)
     return nic->is_rdma || map->source == CB_MAP_FROM_NCCL ? TIER_RDMA : TIER_OTHER;
 }
 
-static bool is_radio(const struct cb_map_device *nic)
+/* A NCCL file lists what NCCL may use, whatever it is. */
+static bool is_radio(const struct cb_map *map, const struct cb_map_device *nic)
 {
-    return nic->port == CB_MAP_LINK_WIFI;
+    return nic->port == CB_MAP_LINK_WIFI && map->source != CB_MAP_FROM_NCCL && !nic->is_rdma;
 }
 
 /* The best tier that has a NIC of known class, and the nearest class in it. A radio ties with what
@@ -30,7 +31,7 @@ static enum cb_path_class find_nearest(const struct cb_map *map, int gpu, int *t
     for (size_t i = 0; i < map->nics.count; i++) {
         int nic = map->nics.items[i];
         const struct cb_map_device *device = device_of(map, nic);
-        int place = is_radio(device) ? RADIO : tier_of(map, device);
+        int place = is_radio(map, device) ? RADIO : tier_of(map, device);
         enum cb_path_class path_class = cb_map_class(map, gpu, nic);
         if (path_class == CB_CLASS_UNKNOWN)
             continue;
@@ -55,8 +56,8 @@ static int count_bridges(const struct cb_map *map, int a, int b)
 static int compare(const struct cb_map *map, int gpu, int a, int b)
 {
     const struct cb_map_device *a_nic = device_of(map, a), *b_nic = device_of(map, b);
-    if (is_radio(a_nic) != is_radio(b_nic))
-        return is_radio(a_nic) - is_radio(b_nic);
+    if (is_radio(map, a_nic) != is_radio(map, b_nic))
+        return is_radio(map, a_nic) - is_radio(map, b_nic);
     int a_down = a_nic->up == CB_UP_NO, b_down = b_nic->up == CB_UP_NO;
     if (a_down != b_down)
         return a_down - b_down;

@@ -50,6 +50,11 @@ NAMES_HERE(hiding, "hiding", CB_HIDING_COUNT);
 
 /* ---- parts ---- */
 
+static bool has_no_scheme(const void *row)
+{
+    return ((const struct cb_job *)row)->scheme == CB_SCHEME_UNKNOWN;
+}
+
 static const struct cb_json_field job_fields[] = {
     FIELD(job, name, "name", ZERO),
     FIELD(job, parameters, "parameters", ALWAYS),
@@ -73,7 +78,7 @@ static const struct cb_json_field job_fields[] = {
     FIELD(job, parameter_bytes, "parameter_bytes", ZERO),
     FIELD(job, optimizer_bytes, "optimizer_bytes", ZERO),
     FIELD(job, full_recompute, "full_recompute", 0),
-    NAMED(job, scheme, "scheme", 0, scheme_names),
+    NAMED_UNLESS(job, scheme, "scheme", 0, scheme_names, has_no_scheme),
     NAMED(job, adapter, "adapter", 0, adapter_names),
     FIELD(job, adapter_rank, "adapter_rank", ZERO),
     FIELD(job, local_steps, "local_steps", ZERO),

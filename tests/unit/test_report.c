@@ -44,9 +44,9 @@ static void assert_has(const char *text, const char *wanted)
 
 static void assert_lacks(const char *text, const char *unwanted)
 {
-    if (!strstr(text, unwanted))
+    if (text && !strstr(text, unwanted))
         return;
-    print_error("found: %s\nin:\n%s", unwanted, text);
+    print_error("found: %s\nin:\n%s", unwanted, text ? text : "nothing");
     fail();
 }
 
