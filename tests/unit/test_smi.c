@@ -601,7 +601,7 @@ static void test_refusals(void **state)
             cb_smi_matrix_read("it", cases[i].text, strlen(cases[i].text), &matrix, &err),
             CB_E_INPUT);
         if (!strstr(err.what, cases[i].message))
-            print_error("expected '%s', got '%s'\n", cases[i].message, err.what);
+            print_error("case %zu: got '%s'\n", i, err.what);
         assert_non_null(strstr(err.what, cases[i].message));
         assert_int_equal(strncmp(err.what, "it:", 3), 0);
         assert_int_equal(matrix.header_line, 77);
