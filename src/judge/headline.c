@@ -141,10 +141,12 @@ static void describe_import(const struct cb_result *result, const struct cb_curv
     if (number == 0 || number > result->imports.count)
         return;
     const struct cb_import *import = &result->imports.items[number - 1];
+    const char *slash = strrchr(import->file, '/');
     snprintf(formula->bandwidth_note + used, sizeof(formula->bandwidth_note) - used,
              "%s; imported from %.48s line %d%s",
-             row->op == CB_OP_ALL_REDUCE ? "" : " (half of a ring all_reduce)", import->file,
-             row->import_line, import->state == CB_IMPORT_PROVISIONAL ? ", provisional" : "");
+             row->op == CB_OP_ALL_REDUCE ? "" : " (half of a ring all_reduce)",
+             slash ? slash + 1 : import->file, row->import_line,
+             import->state == CB_IMPORT_PROVISIONAL ? ", provisional" : "");
 }
 
 /* The bandwidth at the gradient's size. Returns false when there is none; *place says where it lies
