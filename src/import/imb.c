@@ -109,13 +109,6 @@ static int take_numbers(struct reader *r, const struct cb_line *line)
     return cb_run_add_time(run, line->number, numbers[0], time_us / 1e6, r->err);
 }
 
-/* 0 for a number that no job has. */
-static int read_ranks(const char *text)
-{
-    long ranks = strtol(text, NULL, 10);
-    return ranks > 0 && ranks < 1 << 24 ? (int)ranks : 0;
-}
-
 static int take_line(struct reader *r, const struct cb_line *line)
 {
     if (is_title(line->text))
@@ -123,7 +116,7 @@ static int take_line(struct reader *r, const struct cb_line *line)
     if (!r->run)
         return 0;
     if (strncmp(line->text, "#processes = ", 13) == 0)
-        r->run->launched_ranks = read_ranks(line->text + 13);
+        r->run->launched_ranks = cb_line_count_behind(line->text, "#processes = ");
     else if (isdigit((unsigned char)*line->text))
         return take_numbers(r, line);
     else if (!take_heading(r, line->text))

@@ -180,3 +180,10 @@ void cb_line_drop_labels(char *text)
             memset(at, ' ', (size_t)(behind - at));
     }
 }
+
+int cb_line_count_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    long value = at ? strtol(at + strlen(word), NULL, 10) : 0;
+    return value > 0 && value < 1 << 24 ? (int)value : 0;
+}

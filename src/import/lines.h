@@ -33,4 +33,8 @@ bool cb_lines_next(struct cb_lines *lines, struct cb_line *line);
  * middle of a line too. */
 void cb_line_drop_labels(char *text);
 
+/* The number of ranks, nodes or the like behind the first occurrence of a word in the text; 0 where
+ * there is none, or one that no job has. */
+int cb_line_count_behind(const char *text, const char *word);
+
 #endif

@@ -253,8 +253,9 @@ static int take_line(struct reader *r, const struct cb_line *line)
     cb_run_read_trouble(r->run, line);
     if (strstr(line->text, "_perf") || strstr(line->text, " -t "))
         rc = take_command(r, line);
-    if (rc == 0 && cb_launch_ranks(line->text) > 0)
-        r->run->launched_ranks = cb_launch_ranks(line->text);
+    int launched = rc == 0 ? cb_launch_ranks(line->text) : 0;
+    if (launched > 0)
+        r->run->launched_ranks = launched;
     return rc;
 }
 

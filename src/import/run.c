@@ -56,17 +56,10 @@ int cb_run_add_time(struct cb_run *run, int line, double printed_bytes, double t
                        "a line of data holds no time: it is not used");
     if (!(time_s > 0) || !isfinite(time_s))
         return 0;
-    struct cb_table_row row = {.line = line,
-                               .label = -1,
-                               .size_bytes = (uint64_t)size_bytes,
-                               .count = -1,
-                               .redop = CB_REDOP_IS_ABSENT,
-                               .redop_name = -1,
-                               .root = CB_ROOT_IS_ABSENT,
-                               .error = -1};
-    for (int p = 0; p < CB_IMPORT_PLACES; p++)
-        row.places[p] = (struct cb_import_point){
-            .printed_alg_bytes_per_s = -1, .printed_bus_bytes_per_s = -1, .wrong = -1};
+    struct cb_table_row row;
+    cb_table_row_init(&row, (uint64_t)size_bytes);
+    row.line = line;
+    row.label = -1;
     row.places[CB_IMPORT_OUT_OF_PLACE].time_s = time_s;
     return cb_run_add_row(run, &row, err);
 }

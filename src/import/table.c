@@ -207,6 +207,19 @@ static double seconds(double time, double unit_s)
     return unit_s < 1e-4 ? time / 1e6 : time / 1e3;
 }
 
+void cb_table_row_init(struct cb_table_row *row, uint64_t size_bytes)
+{
+    *row = (struct cb_table_row){.size_bytes = size_bytes,
+                                 .count = -1,
+                                 .redop = CB_REDOP_IS_ABSENT,
+                                 .redop_name = -1,
+                                 .root = CB_ROOT_IS_ABSENT,
+                                 .error = -1};
+    for (int p = 0; p < CB_IMPORT_PLACES; p++)
+        row->places[p] = (struct cb_import_point){
+            .printed_alg_bytes_per_s = -1, .printed_bus_bytes_per_s = -1, .wrong = -1};
+}
+
 static void set_point(struct cb_import_point *point, double time_s, double alg_gb_s,
                       double bus_gb_s, double wrong)
 {
@@ -366,14 +379,7 @@ enum cb_row_kind cb_table_row_read(const char *text, const struct cb_columns *co
     int count = split(copy, tokens), at = 3, numbers = 0;
     if (count < 3 || !tokens[0].is_whole || tokens[0].value >= 0x1p63)
         return CB_ROW_NONE;
-    *row = (struct cb_table_row){.size_bytes = (uint64_t)tokens[0].value,
-                                 .count = -1,
-                                 .redop = CB_REDOP_IS_ABSENT,
-                                 .redop_name = -1,
-                                 .root = CB_ROOT_IS_ABSENT,
-                                 .error = -1};
-    for (int p = 0; p < CB_IMPORT_PLACES; p++)
-        set_point(&row->places[p], 0, -1, -1, -1);
+    cb_table_row_init(row, (uint64_t)tokens[0].value);
     /* Size, elements, their type: nothing else in a log looks like that. */
     if (!tokens[1].is_whole || tokens[1].value < 0 || !(row->type = find_element(&tokens[2])))
         return read_cut(tokens, count, columns, row) ? classify(row) : CB_ROW_NONE;

@@ -55,6 +55,9 @@ struct cb_table_row {
     double error; /* the largest deviation printed; negative: none */
 };
 
+/* A row of which the size alone is known. */
+void cb_table_row_init(struct cb_table_row *row, uint64_t size_bytes);
+
 struct cb_element {
     const char *name;
     int size_bytes;

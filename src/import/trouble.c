@@ -111,15 +111,6 @@ static void keep_line(int *kept, int line)
         *kept = line;
 }
 
-static int number_behind(const char *text, const char *word)
-{
-    const char *at = strstr(text, word);
-    if (!at)
-        return 0;
-    long value = strtol(at + strlen(word), NULL, 10);
-    return value > 0 && value < 1 << 24 ? (int)value : 0;
-}
-
 /* "node-a:15718:15718 [0] NCCL INFO ..." */
 static void keep_host(struct cb_nccl_said *nccl, const char *text)
 {
@@ -171,8 +162,8 @@ static void read_connection(struct cb_nccl_said *nccl, const struct cb_line *lin
 static void read_info(struct cb_run *run, const struct cb_line *line, const char *info)
 {
     struct cb_nccl_said *nccl = &run->nccl;
-    int ranks = number_behind(info, " nranks ");
-    int nodes = number_behind(info, " nNodes ");
+    int ranks = cb_line_count_behind(info, " nranks ");
+    int nodes = cb_line_count_behind(info, " nNodes ");
     if (ranks > nccl->ranks) {
         nccl->ranks = ranks;
         nccl->ranks_line = line->number;
