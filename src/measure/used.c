@@ -117,28 +117,40 @@ static int warn_of_sockets(struct cb_result *result)
                           sockets->ranks, sockets->ranks == 1 ? "" : "s");
 }
 
+/* A plugin for InfiniBand has a name of its own ("IBext_v8", "Libfabric"), and like NCCL's own way
+ * it says so where the NIC reads the GPU's memory. Sockets never do. */
+static int warn_of_host_memory(struct cb_result *result)
+{
+    for (size_t i = 0; i < result->transport_used.count; i++) {
+        const struct cb_transport_use *use = &result->transport_used.items[i];
+        bool is_network =
+            strncmp(use->name, "NET/", 4) == 0 && strcmp(use->name, "NET/Socket") != 0;
+        if (strcmp(use->kind, "way") == 0 && is_network && !strstr(use->name, "/GDRDMA"))
+            return cb_result_warn(
+                result, "nccl.no_gpudirect",
+                "load nvidia_peermem, or use a kernel and driver with DMA-BUF; NCCL_NET_GDR_LEVEL "
+                "allows it over longer paths",
+                "data between nodes went through host memory (%s without GDRDMA), on %d rank%s",
+                use->name, use->ranks, use->ranks == 1 ? "" : "s");
+    }
+    return CB_OK;
+}
+
 static int warn_of_ways(struct cb_result *result)
 {
-    static const struct {
-        const char *way, *code, *hint, *text;
-    } odd[] = {
-        {"NET/IB", "nccl.no_gpudirect",
-         "load nvidia_peermem, or use a kernel and driver with DMA-BUF; NCCL_NET_GDR_LEVEL allows "
-         "it over longer paths",
-         "data between nodes went through host memory (NET/IB without GDRDMA)"},
-        {"SHM", "nccl.shared_memory",
-         "look at nvidia-smi topo -p2p r, at ACS and IOMMU, and whether NCCL_P2P_DISABLE or "
-         "NCCL_P2P_LEVEL is set",
-         "data inside a node went through host memory (SHM): the GPUs did not reach each other "
-         "directly"},
-    };
+    const struct cb_transport_use *shared = find_way(result, "SHM");
     int rc = warn_of_sockets(result);
-    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]) && !rc; i++) {
-        const struct cb_transport_use *use = find_way(result, odd[i].way);
-        if (use)
-            rc = cb_result_warn(result, odd[i].code, odd[i].hint, "%s, on %d rank%s", odd[i].text,
-                                use->ranks, use->ranks == 1 ? "" : "s");
-    }
+    if (!rc)
+        rc = warn_of_host_memory(result);
+    if (!rc && shared)
+        rc = cb_result_warn(
+            result, "nccl.shared_memory",
+            "look at nvidia-smi topo -p2p r, at ACS and IOMMU, whether NCCL_P2P_DISABLE or "
+            "NCCL_P2P_LEVEL is set, and whether the launcher shows each rank one GPU only (srun "
+            "--gpu-bind=none shows all)",
+            "data inside a node went through host memory (SHM): the GPUs did not reach each other "
+            "directly, on %d rank%s",
+            shared->ranks, shared->ranks == 1 ? "" : "s");
     return rc;
 }
 

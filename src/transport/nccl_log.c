@@ -25,10 +25,11 @@ void cb_nccl_use_add(struct cb_nccl_use *use, const char *name, int connections)
 }
 
 /* Keeps of "NET/IB/0(3)/GDRDMA/Shared" what says how data went: kind, maker, RDMA. The number is a
- * device's, the rest is how its buffers are shared. */
+ * device's, the rest is how its buffers are shared. A maker's name may have blanks. */
 static void add_way(struct cb_nccl_use *use, const char *text, size_t length)
 {
     static const char *const kept[] = {"GDRDMA", "CUMEM", "IPC", "MNNVL", "indirect"};
+    bool has_maker = strncmp(text, "NET/", 4) == 0 || strncmp(text, "COLLNET/", 8) == 0;
     char name[64] = "", word[64];
     size_t used = 0;
     int index = 0;
@@ -38,7 +39,7 @@ static void add_way(struct cb_nccl_use *use, const char *text, size_t length)
             end++;
         snprintf(word, sizeof(word), "%.*s", (int)(end - i), text + i);
         word[strcspn(word, "(")] = '\0';
-        bool is_kept = index == 0 || (index == 1 && strncmp(text, "NET/", 4) == 0);
+        bool is_kept = index == 0 || (index == 1 && has_maker);
         for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++)
             is_kept |= index > 0 && strcmp(word, kept[k]) == 0;
         if (is_kept && used < sizeof(name) - 1)
@@ -50,14 +51,17 @@ static void add_way(struct cb_nccl_use *use, const char *text, size_t length)
         cb_nccl_use_add(use, name, 1);
 }
 
-/* "Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA" */
+/* "Channel 00/0 : 0[0] -> 1[1] [send] via NET/AWS Libfabric/0/GDRDMA", with " comm 0x55d0 nRanks
+ * 16" behind it up to 2.18; of switches that add up, "CollNet 00/0 : 0 [send] via COLLNET/SHARP/0".
+ */
 static void read_channel(const char *line, struct cb_nccl_use *use)
 {
     const char *via = strstr(line, " via ");
     if (!via)
         return;
     via += strlen(" via ");
-    add_way(use, via, strcspn(via, " \t,"));
+    const char *behind = strstr(via, " comm ");
+    add_way(use, via, behind ? (size_t)(behind - via) : strcspn(via, "\t,\r"));
 }
 
 static void copy_word(char *out, size_t size_bytes, const char *text)
@@ -114,7 +118,7 @@ static void read_counts(const char *line, struct cb_nccl_use *use)
 static void read_info(const char *line, struct cb_nccl_use *use)
 {
     const char *at;
-    if (strncmp(line, "Channel ", 8) == 0)
+    if (strncmp(line, "Channel ", 8) == 0 || strncmp(line, "CollNet ", 8) == 0)
         read_channel(line, use);
     else if ((strncmp(line, "NET/", 4) == 0 || strncmp(line, "OOB", 3) == 0) &&
              (at = strstr(line, ": Using ")))

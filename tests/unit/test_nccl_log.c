@@ -78,17 +78,29 @@ static void test_other_networks_and_ways(void **state)
 {
     struct cb_nccl_use use = {0};
     (void)state;
-    cb_nccl_log_parse(INFO "Using network AWS Libfabric  \n" INFO
-                           "Channel 00/1 : 0[0] -> 8[0] [send] via NET/Libfabric/3/GDRDMA\n" INFO
-                           "Channel 00/0 : 0[0] -> 3[3] via P2P/indirect/2[2]\n" INFO
-                           "Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer/read\n" INFO
-                           "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n",
-                      &use);
+    cb_nccl_log_parse(
+        INFO "Using network AWS Libfabric  \n" INFO
+             "Channel 00/1 : 0[0] -> 8[0] [send] via NET/Libfabric/3/GDRDMA\n" INFO
+             "Channel 00/0 : 0[0] -> 3[3] via P2P/indirect/2[2]\n" INFO
+             "Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer/read\n" INFO
+             "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n" INFO
+             "Channel 00/0 : 0[d6000] -> 2[de000] via P2P/IPC comm 0x9bbf3b0 nRanks "
+             "16\n" INFO "Channel 00/0 : 4[0] -> 0[0] [receive] via NET/AWS Libfabric/2/GDRDMA "
+             "comm 0x9bbf3b0 nRanks 16\n" INFO
+             "Channel 01/0 : 0[0] -> 4[0] [send] via NET/AWS Libfabric/1/GDRDMA\n" INFO
+             "Channel 02/0 : 0[0] -> 4[0] [send] via NET/IBext_v8/0\n" INFO
+             "Channel 03/0 : 0[0] -> 4[0] [send] via NET/IB/0/GDRDMA(PCI)/Shared\n" INFO
+             "CollNet 00/0 : 0 [send] via COLLNET/SHARP/0/GDRDMA\n",
+        &use);
     assert_string_equal(use.network, "AWS Libfabric");
+    assert_int_equal(connections(&use, "NET/AWS Libfabric/GDRDMA"), 2);
+    assert_int_equal(connections(&use, "NET/IBext_v8"), 1);
+    assert_int_equal(connections(&use, "NET/IB/GDRDMA"), 1);
+    assert_int_equal(connections(&use, "COLLNET/SHARP/GDRDMA"), 1);
     assert_int_equal(connections(&use, "NET/Libfabric/GDRDMA"), 1);
     assert_int_equal(connections(&use, "P2P/indirect"), 1);
     assert_int_equal(connections(&use, "P2P"), 1);
-    assert_int_equal(connections(&use, "P2P/IPC"), 1);
+    assert_int_equal(connections(&use, "P2P/IPC"), 2);
 }
 
 /* Whatever is in the file, reading it neither overruns nor invents anything. */

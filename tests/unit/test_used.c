@@ -115,6 +115,30 @@ static void test_host_memory_in_between(void **state)
     cb_result_fini(&result);
 }
 
+/* A network plugin's way has its own name; sockets have a finding of their own. */
+static void test_plugins_without_gpudirect(void **state)
+{
+    static const struct {
+        const char *way;
+        bool is_finding;
+    } cases[] = {{"NET/IBext_v8", true},          {"NET/AWS Libfabric", true},
+                 {"NET/IBext_v10/GDRDMA", false}, {"NET/Libfabric/GDRDMA", false},
+                 {"NET/Socket", false},           {"P2P/CUMEM", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct cb_result result;
+        struct cb_nccl_use ranks[RANKS] = {{.has_log = true}, {.has_log = true}};
+        cb_result_init(&result);
+        cb_nccl_use_add(&ranks[0], cases[i].way, 2);
+        merge(ranks, &result);
+        const struct cb_message *warning = find_warning(&result, "nccl.no_gpudirect");
+        assert_int_equal(warning != NULL, cases[i].is_finding);
+        if (warning)
+            assert_non_null(strstr(warning->text, cases[i].way));
+        cb_result_fini(&result);
+    }
+}
+
 /* Not known is said, and is no finding. */
 static void test_output_that_the_user_keeps(void **state)
 {
@@ -135,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_ranks_are_added_up),
         cmocka_unit_test(test_sockets_are_a_finding),
         cmocka_unit_test(test_host_memory_in_between),
+        cmocka_unit_test(test_plugins_without_gpudirect),
         cmocka_unit_test(test_output_that_the_user_keeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
