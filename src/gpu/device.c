@@ -17,8 +17,9 @@ static const struct remedy {
      "update NVIDIA's driver, or build commbound with an older CUDA toolkit"},
     {cudaErrorNoDevice, "look at nvidia-smi; in a container give it the GPUs (docker: --gpus all)"},
     {cudaErrorMemoryAllocation, "lower --max-bytes, or end what else uses this GPU"},
-    {cudaErrorDevicesUnavailable,
-     "another process holds the GPU in exclusive mode: end it, or nvidia-smi -c DEFAULT"},
+    {cudaErrorDevicesUnavailable, "another process, or another rank, holds the GPU in exclusive "
+                                  "mode: end it, start one rank per "
+                                  "GPU, or nvidia-smi -c DEFAULT"},
     {cudaErrorNoKernelImageForDevice,
      "build commbound with CMAKE_CUDA_ARCHITECTURES for this GPU's generation"},
     {cudaErrorUnsupportedPtxVersion,
@@ -159,37 +160,14 @@ void cb_device_probe(struct cb_device_probe *out)
              out->driver_version ? hint_of(error) : "install NVIDIA's driver on a node with GPUs");
 }
 
-static int choose(const struct cb_device_probe *probe, int local_rank, int local_size, int *index,
-                  struct cb_error *err)
+static int fail_without_device(const struct cb_device_probe *probe, struct cb_error *err)
 {
-    const char *masked = getenv("CUDA_VISIBLE_DEVICES");
-    if (probe->count == 0) {
-        cb_fail(err, CB_E_UNSUPPORTED, "%s", probe->reason);
-        if (probe->driver_version)
-            cb_error_set_detail(err, "the driver serves CUDA %d.%d", probe->driver_version / 1000,
-                                probe->driver_version % 1000 / 10);
-        cb_error_set_hint(err, "%s", probe->hint);
-        return CB_E_UNSUPPORTED;
-    }
-    /* A launcher that gave each rank its own: two ranks with the same one are found when the ranks
-     * compare. */
-    if (probe->count == 1 && (masked || local_size == 1)) {
-        *index = 0;
-        return CB_OK;
-    }
-    if (local_rank >= probe->count) {
-        cb_fail(err, CB_E_UNSUPPORTED, "fewer GPUs than ranks: this host has %d for %d ranks",
-                probe->count, local_size);
-        if (masked)
-            cb_error_set_detail(err, "CUDA_VISIBLE_DEVICES=%s", masked);
-        cb_error_set_hint(err,
-                          "start %d per host (mpirun --map-by ppr:%d:node, srun "
-                          "--ntasks-per-node=%d)",
-                          probe->count, probe->count, probe->count);
-        return CB_E_UNSUPPORTED;
-    }
-    *index = local_rank;
-    return CB_OK;
+    cb_fail(err, CB_E_UNSUPPORTED, "%s", probe->reason);
+    if (probe->driver_version)
+        cb_error_set_detail(err, "the driver serves CUDA %d.%d", probe->driver_version / 1000,
+                            probe->driver_version % 1000 / 10);
+    cb_error_set_hint(err, "%s", probe->hint);
+    return CB_E_UNSUPPORTED;
 }
 
 static void write_uuid(const cudaUUID_t *uuid, char text[48])
@@ -201,19 +179,20 @@ static void write_uuid(const cudaUUID_t *uuid, char text[48])
                                    separator[i] ? separator[i] : "", (unsigned char)uuid->bytes[i]);
 }
 
-int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct cb_error *err)
+int cb_device_bind(int local_rank, struct cb_device *out, struct cb_error *err)
 {
     struct cb_device_probe probe;
     struct cudaDeviceProp properties;
     struct cb_device device = {0};
     size_t free_bytes = 0, total_bytes = 0;
     cb_device_probe(&probe);
-    int rc = choose(&probe, local_rank, local_size, &device.index, err);
-    cudaError_t set = rc ? cudaSuccess : cudaSetDevice(device.index);
+    if (probe.count == 0)
+        return fail_without_device(&probe, err);
+    device.index = local_rank % probe.count;
+    cudaError_t set = cudaSetDevice(device.index);
     if (set != cudaSuccess) /* the current device is still another */
-        rc = fail_on(device.index, set, "cudaSetDevice", err);
-    if (!rc)
-        rc = cb_cuda_check((int)cudaGetDeviceProperties(&properties, device.index),
+        return fail_on(device.index, set, "cudaSetDevice", err);
+    int rc = cb_cuda_check((int)cudaGetDeviceProperties(&properties, device.index),
                            "cudaGetDeviceProperties", err);
     if (!rc)
         rc = cb_cuda_check(

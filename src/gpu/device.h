@@ -31,11 +31,11 @@ struct cb_device_probe {
 };
 void cb_device_probe(struct cb_device_probe *out);
 
-/* Makes one device this process's own: the local rank's among those that are visible; the only one
- * when the launcher or CUDA_VISIBLE_DEVICES leaves one. Errors: CB_E_UNSUPPORTED without a driver
- * or a device or with fewer devices than local ranks, CB_E_MEASURE when CUDA refuses; *out is then
- * untouched. */
-int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct cb_error *err);
+/* Makes one device this process's own: the local rank's among those that are visible, which may be
+ * one or a few of the host's, chosen by the launcher; where the ranks are more, they begin again.
+ * Ranks on one GPU are found when all compare (measure/devices.h). Errors: CB_E_UNSUPPORTED without
+ * a driver or a device, CB_E_MEASURE when CUDA refuses; *out is then untouched. */
+int cb_device_bind(int local_rank, struct cb_device *out, struct cb_error *err);
 
 /* Fills err from a CUDA runtime's error code (a cudaError_t): the call, CUDA's name and words for
  * it, the device and what to try. Returns CB_OK for 0; CB_E_MEMORY when memory ran out,

@@ -13,11 +13,10 @@ void cb_device_probe(struct cb_device_probe *out)
              "install the CUDA toolkit and libnccl-dev, and build again with -DCOMMBOUND_CUDA=ON");
 }
 
-int cb_device_bind(int local_rank, int local_size, struct cb_device *out, struct cb_error *err)
+int cb_device_bind(int local_rank, struct cb_device *out, struct cb_error *err)
 {
     struct cb_device_probe probe;
     (void)local_rank;
-    (void)local_size;
     (void)out;
     cb_device_probe(&probe);
     cb_fail(err, CB_E_UNSUPPORTED, "%s", probe.reason);

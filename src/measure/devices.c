@@ -53,10 +53,11 @@ static int leave_out(const struct cb_device_facts *rank, const struct cb_error *
     return CB_OK;
 }
 
+/* By its address, as NCCL tells GPUs apart: the parts of a partitioned card have UUIDs of their own
+ * and share it. */
 static bool is_same_gpu(const struct cb_device_facts *a, const struct cb_device_facts *b)
 {
-    /* The parts of a partitioned card share its address but not its UUID. */
-    return a->node == b->node && strcmp(a->device.uuid, b->device.uuid) == 0;
+    return a->node == b->node && strcmp(a->device.pci_id, b->device.pci_id) == 0;
 }
 
 /* Of ranks on one GPU, the pair that comes first; false when every rank has its own. */
@@ -72,6 +73,67 @@ static bool find_shared(const struct cb_device_facts *all, size_t count, size_t 
     return false;
 }
 
+/* How many ranks the node of a rank has, and on how many GPUs. */
+static void count_node(const struct cb_device_facts *all, size_t count,
+                       const struct cb_device_facts *rank, int *ranks, int *gpus)
+{
+    *ranks = *gpus = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t before = 0;
+        if (all[i].node != rank->node)
+            continue;
+        while (before < i && !is_same_gpu(&all[before], &all[i]))
+            before++;
+        *gpus += before == i;
+        ++*ranks;
+    }
+}
+
+/* What lets NCCL take two ranks on one GPU; NULL when nothing does. */
+static const char *find_permission(const struct cb_device_facts *a, const struct cb_device_facts *b)
+{
+    const int first_version = 23000;
+    if (strcmp(a->host_id, b->host_id) != 0)
+        return "NCCL_HOSTID";
+    return a->multi_rank && b->multi_rank && b->nccl.version >= first_version
+               ? "NCCL_MULTI_RANK_GPU_ENABLE"
+               : NULL;
+}
+
+static void explain_sharing(const struct cb_device_facts *all, size_t count,
+                            const struct cb_device_facts *a, const struct cb_device_facts *b,
+                            struct cb_error *why)
+{
+    int ranks, gpus;
+    count_node(all, count, a, &ranks, &gpus);
+    bool is_partitioned = strcmp(a->device.uuid, b->device.uuid) != 0;
+    bool all_are_used = gpus >= a->device.visible && gpus >= b->device.visible;
+    if (is_partitioned)
+        cb_fail(why, CB_E_UNSUPPORTED,
+                "two ranks on parts of one GPU (MIG), which NCCL takes for one: ranks %d and %d of "
+                "%s, %s",
+                a->rank, b->rank, a->host, a->device.pci_id);
+    else if (all_are_used)
+        cb_fail(why, CB_E_UNSUPPORTED, "fewer GPUs than ranks: %d for the %d ranks of %s", gpus,
+                ranks, a->host);
+    else
+        cb_fail(why, CB_E_UNSUPPORTED, "two ranks on one GPU: ranks %d and %d of %s both have %s",
+                a->rank, b->rank, a->host, a->device.pci_id);
+    cb_error_set_detail(why, "%s, CUDA device %d of %d and %d of %d", a->device.uuid,
+                        a->device.index, a->device.visible, b->device.index, b->device.visible);
+    if (is_partitioned)
+        cb_error_set_hint(why, "start one rank per card");
+    else if (all_are_used)
+        cb_error_set_hint(why,
+                          "start %d per host (mpirun --map-by ppr:%d:node, srun "
+                          "--ntasks-per-node=%d), and let each see all of its host's GPUs (srun "
+                          "--gpu-bind=none)",
+                          gpus, gpus, gpus);
+    else
+        cb_error_set_hint(why, "start one rank per GPU, and let each see all of its host's GPUs, "
+                               "or one of its own (CUDA_VISIBLE_DEVICES)");
+}
+
 static int check_sharing(const struct cb_device_facts *all, size_t count, bool insists,
                          struct cb_devices_choice *choice, struct cb_error *err)
 {
@@ -80,19 +142,15 @@ static int check_sharing(const struct cb_device_facts *all, size_t count, bool i
     if (!find_shared(all, count, &one, &other))
         return CB_OK;
     const struct cb_device_facts *a = &all[one], *b = &all[other];
-    if (strcmp(a->host_id, b->host_id) != 0) {
+    const char *permission = find_permission(a, b);
+    if (permission) {
         warn(choice, "gpu.shared", "give every rank a GPU of its own",
-             "ranks %d and %d share one GPU of %s (%s), as NCCL_HOSTID lets them: what they "
-             "compute can be checked, their times say nothing",
-             a->rank, b->rank, a->host, a->device.pci_id);
+             "ranks %d and %d share one GPU of %s (%s), as %s lets them: what they compute can be "
+             "checked, their times say nothing",
+             a->rank, b->rank, a->host, a->device.pci_id, permission);
         return CB_OK;
     }
-    cb_fail(&why, CB_E_UNSUPPORTED, "two ranks on one GPU: ranks %d and %d of %s both have %s",
-            a->rank, b->rank, a->host, a->device.pci_id);
-    cb_error_set_detail(&why, "%s, CUDA device %d of %d and %d of %d", a->device.uuid,
-                        a->device.index, a->device.visible, b->device.index, b->device.visible);
-    cb_error_set_hint(&why, "start one rank per GPU, and let CUDA_VISIBLE_DEVICES or the launcher "
-                            "(srun --gpus-per-task=1) give each its own");
+    explain_sharing(all, count, a, b, &why);
     return leave_out(b, &why, insists, choice, err);
 }
 
@@ -196,9 +254,11 @@ static void look_here(const struct cb_coordinator *c, const char *nccl_path,
     facts->node = c->node;
     gethostname(facts->host, sizeof(facts->host) - 1);
     const char *host_id = getenv("NCCL_HOSTID");
+    const char *multi_rank = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
     snprintf(facts->host_id, sizeof(facts->host_id), "%s", host_id ? host_id : "");
+    facts->multi_rank = multi_rank && strtol(multi_rank, NULL, 0) != 0;
     facts->has_device =
-        cb_device_bind(c->local_rank, c->local_size, &facts->device, &facts->device_error) == CB_OK;
+        cb_device_bind(c->local_rank, &facts->device, &facts->device_error) == CB_OK;
     if (facts->has_device)
         facts->has_nccl = cb_nccl_find(nccl_path, &facts->nccl, &facts->nccl_error) == CB_OK;
 }

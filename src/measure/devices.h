@@ -18,6 +18,7 @@ struct cb_device_facts {
     struct cb_nccl_copy nccl;
     struct cb_error nccl_error;
     char host_id[64]; /* NCCL_HOSTID: ranks with different ones may share a GPU on purpose */
+    bool multi_rank;  /* NCCL_MULTI_RANK_GPU_ENABLE, which NCCL 2.30 and later heed: likewise */
 };
 
 /* What all do. */

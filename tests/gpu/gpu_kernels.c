@@ -291,7 +291,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "gpu_kernels: %s\n", probe.reason);
         return NO_DEVICE;
     }
-    if (report("bind", cb_device_bind(0, 1, &device, &err), &err))
+    if (report("bind", cb_device_bind(0, &device, &err), &err))
         return FAILED;
     printf("device\t%s\t%d.%d\t%d\t%d\n", device.name, device.compute_major, device.compute_minor,
            device.driver_version, device.runtime_version);

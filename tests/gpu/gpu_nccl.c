@@ -121,7 +121,7 @@ static int run_rank(struct cb_local_board *board, int index, int size)
         setenv("NCCL_NET", "Socket", 1);
         setenv("NCCL_SOCKET_IFNAME", "lo", 0);
     }
-    if (report(&rank, "bind", cb_device_bind(shares ? 0 : index, shares ? 1 : size, &device, &err),
+    if (report(&rank, "bind", cb_device_bind(shares ? 0 : index, &device, &err),
                &err))
         return FAILED;
     if (index == 0)

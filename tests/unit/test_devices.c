@@ -117,13 +117,13 @@ static void test_driver_too_old(void **state)
 static void test_one_rank_has_none(void **state)
 {
     struct cb_device_facts *all = *state;
-    take_device(&all[3], CB_E_UNSUPPORTED, "fewer GPUs than ranks: this host has 1 for 2 ranks");
-    cb_error_set_hint(&all[3].device_error, "start 1 per host");
+    take_device(&all[3], CB_E_UNSUPPORTED, "there is a driver, but no GPU");
+    cb_error_set_hint(&all[3].device_error, "look at nvidia-smi");
     struct cb_devices_choice choice = compare(all);
     assert_false(choice.gpus);
-    expect_warning(&choice, "gpu.not_used", "rank 3 on b: fewer GPUs than ranks");
-    expect_text(choice.warnings[0].hint, "start 1 per host");
-    expect_error(all, true, 3, "fewer GPUs than ranks");
+    expect_warning(&choice, "gpu.not_used", "rank 3 on b: there is a driver, but no GPU");
+    expect_text(choice.warnings[0].hint, "look at nvidia-smi");
+    expect_error(all, true, 3, "there is a driver, but no GPU");
 }
 
 static void test_gpu_that_refuses_is_an_error(void **state)
@@ -134,30 +134,74 @@ static void test_gpu_that_refuses_is_an_error(void **state)
     expect_error(all, true, 2, "cudaSetDevice failed");
 }
 
+static void put_on_one_gpu(const struct cb_device_facts *a, struct cb_device_facts *b)
+{
+    memcpy(b->device.uuid, a->device.uuid, sizeof(b->device.uuid));
+    memcpy(b->device.pci_id, a->device.pci_id, sizeof(b->device.pci_id));
+    b->device.index = a->device.index;
+}
+
 static void test_two_ranks_on_one_gpu(void **state)
 {
     struct cb_device_facts *all = *state;
-    memcpy(all[3].device.uuid, all[2].device.uuid, sizeof(all[3].device.uuid));
+    put_on_one_gpu(&all[2], &all[3]);
     expect_error(all, true, 3, "two ranks on one GPU: ranks 2 and 3 of b");
     struct cb_devices_choice choice = compare(all);
     assert_false(choice.gpus);
     expect_warning(&choice, "gpu.not_used", "rank 3 on b: two ranks on one GPU");
-    /* The same UUID on two hosts is no sharing: virtual GPUs may repeat them. */
+    /* The same on two hosts is no sharing: addresses repeat, and virtual GPUs' UUIDs may. */
+    make_job(state);
     memcpy(all[3].device.uuid, all[0].device.uuid, sizeof(all[3].device.uuid));
+    memcpy(all[3].device.pci_id, all[0].device.pci_id, sizeof(all[3].device.pci_id));
     assert_true(compare(all).gpus);
+}
+
+/* Whatever hides the others: no rank of the host sees more GPUs than are in use. */
+static void test_fewer_gpus_than_ranks(void **state)
+{
+    struct cb_device_facts *all = *state;
+    put_on_one_gpu(&all[2], &all[3]);
+    all[2].device.visible = all[3].device.visible = 1;
+    expect_error(all, true, 3, "fewer GPUs than ranks: 1 for the 2 ranks of b");
+    struct cb_devices_choice choice = compare(all);
+    expect_warning(&choice, "gpu.not_used", "rank 3 on b: fewer GPUs than ranks");
+}
+
+static void test_parts_of_one_card(void **state)
+{
+    struct cb_device_facts *all = *state;
+    memcpy(all[1].device.pci_id, all[0].device.pci_id, sizeof(all[1].device.pci_id));
+    expect_error(all, true, 1, "two ranks on parts of one GPU (MIG)");
+    assert_false(compare(all).gpus);
 }
 
 static void test_sharing_on_purpose(void **state)
 {
     struct cb_device_facts *all = *state;
-    memcpy(all[1].device.uuid, all[0].device.uuid, sizeof(all[1].device.uuid));
+    put_on_one_gpu(&all[0], &all[1]);
     snprintf(all[0].host_id, sizeof(all[0].host_id), "one");
     snprintf(all[1].host_id, sizeof(all[1].host_id), "one");
     expect_error(all, true, 1, "two ranks on one GPU");
     snprintf(all[1].host_id, sizeof(all[1].host_id), "other");
     struct cb_devices_choice choice = compare(all);
     assert_true(choice.gpus);
-    expect_warning(&choice, "gpu.shared", "ranks 0 and 1");
+    expect_warning(&choice, "gpu.shared",
+                   "ranks 0 and 1 share one GPU of a (0000:00:00.0), as "
+                   "NCCL_HOSTID lets them");
+}
+
+/* A setting of NCCL 2.30; an earlier one does not know it. */
+static void test_sharing_by_a_later_nccl(void **state)
+{
+    struct cb_device_facts *all = *state;
+    put_on_one_gpu(&all[0], &all[1]);
+    all[0].multi_rank = all[1].multi_rank = true;
+    expect_error(all, true, 1, "two ranks on one GPU");
+    for (int i = 0; i < RANKS; i++)
+        all[i].nccl.version = 23000;
+    struct cb_devices_choice choice = compare(all);
+    assert_true(choice.gpus);
+    expect_warning(&choice, "gpu.shared", "NCCL_MULTI_RANK_GPU_ENABLE lets them");
 }
 
 static void test_mixed_models(void **state)
@@ -212,7 +256,10 @@ int main(void)
         cmocka_unit_test_setup(test_one_rank_has_none, make_job),
         cmocka_unit_test_setup(test_gpu_that_refuses_is_an_error, make_job),
         cmocka_unit_test_setup(test_two_ranks_on_one_gpu, make_job),
+        cmocka_unit_test_setup(test_fewer_gpus_than_ranks, make_job),
+        cmocka_unit_test_setup(test_parts_of_one_card, make_job),
         cmocka_unit_test_setup(test_sharing_on_purpose, make_job),
+        cmocka_unit_test_setup(test_sharing_by_a_later_nccl, make_job),
         cmocka_unit_test_setup(test_mixed_models, make_job),
         cmocka_unit_test_setup(test_mixed_versions_of_nccl, make_job),
         cmocka_unit_test_setup(test_mixed_files_of_one_version, make_job),

@@ -159,7 +159,7 @@ static void test_device_without_gpu(void **state)
         skip();
     assert_true(probe.runtime_version > 0);
     assert_true(probe.reason[0] != '\0');
-    assert_int_equal(cb_device_bind(0, 1, &device, &err), CB_E_UNSUPPORTED);
+    assert_int_equal(cb_device_bind(0, &device, &err), CB_E_UNSUPPORTED);
     assert_string_equal(err.what, probe.reason);
     assert_int_equal(device.index, 77);
 }
