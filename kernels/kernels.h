@@ -3,6 +3,7 @@
 #ifndef CB_KERNELS_KERNELS_H
 #define CB_KERNELS_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,7 +44,8 @@ struct cb_kernel_work {
     double bytes;        /* per operation; 0 for GEMM */
     uint64_t size_bytes; /* working set */
     int threads;         /* of the host; 0 for a GPU's kernel */
-    char variant[32]; /* "OpenBLAS 0.3.21, n=1024", "non-temporal", "plain", and what a reader must
+    bool small;          /* of a GPU: too small for its rate to be judged by; variant says so */
+    char variant[40]; /* "OpenBLAS 0.3.21, n=1024", "non-temporal", "plain", and what a reader must
                          know: "plain, cache assumed", "plain, under 4x cache" */
 };
 

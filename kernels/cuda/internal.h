@@ -16,6 +16,14 @@
 
 #define CB_CUDA_BUFFERS 3
 
+/* An operation below this is too small for its rate to be judged by. To start one costs 2 to 5 us,
+ * so that from here on a rate is short of the hardware's by a twentieth at most. By rates of
+ * healthy H100s that is GEMM of n=4096 and more in 16 bits (n=2048 takes 25 us, and its tiles are
+ * fewer than the card has multiprocessors), n=8192 in 8 bits; 0.3 GB of memory traffic. The time
+ * decides rather than the size: on a slower card less is enough, and a card that is slow by a fault
+ * takes longer. */
+#define CB_CUDA_SHORTEST_S 100e-6
+
 /* The kinds of kernels, behind the one table of kernels.h. operate starts one operation on the
  * set's stream and does not wait. */
 struct cb_cuda_family {

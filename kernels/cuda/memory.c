@@ -150,19 +150,19 @@ static int try_variant(struct cb_kernels *set, const struct cb_memory_variant *v
     return rc;
 }
 
-static int choose_variant(struct cb_kernels *set, struct cb_error *err)
+static int choose_variant(struct cb_kernels *set, double *best_s, struct cb_error *err)
 {
     const struct cb_memory_variant *best = NULL;
-    double best_s = 0, operation_s = 0;
+    double operation_s = 0;
     for (size_t i = 0; i < VARIANTS; i++) {
         if (!is_usable(set, &variants[i]))
             continue;
         int rc = try_variant(set, &variants[i], &operation_s, err);
         if (rc)
             return rc;
-        if (!best || operation_s < best_s) {
+        if (!best || operation_s < *best_s) {
             best = &variants[i];
-            best_s = operation_s;
+            *best_s = operation_s;
         }
     }
     set->memory.variant = best;
@@ -208,8 +208,8 @@ static int fetch_sum(struct cb_kernels *set, uint32_t *sum, struct cb_error *err
     return rc;
 }
 
-/* How large each array is, and what a reader must know of it. */
-static int size_arrays(struct cb_kernels *set, const char **note, struct cb_error *err)
+/* How large each array is. */
+static int size_arrays(struct cb_kernels *set, struct cb_error *err)
 {
     uint64_t budget_bytes = 0, arrays = (uint64_t)array_count(set->kernel);
     int rc = cb_cuda_budget(set, &budget_bytes, err);
@@ -224,16 +224,15 @@ static int size_arrays(struct cb_kernels *set, const char **note, struct cb_erro
                        " arrays of the %s kernel",
                        budget_bytes, set->gpu.index, arrays, cb_kernel_name(set->kernel));
     set->memory.array_bytes = size_bytes;
-    *note = size_bytes < CACHES_PER_ARRAY * set->gpu.l2_bytes ? ", under 4x L2" : "";
     return CB_OK;
 }
 
 static int memory_prepare(struct cb_kernels *set, struct cb_kernel_work *work, struct cb_error *err)
 {
-    const char *note = "";
+    double operation_s = 0;
     int arrays = array_count(set->kernel);
     memset(&set->memory, 0, sizeof(set->memory));
-    int rc = size_arrays(set, &note, err);
+    int rc = size_arrays(set, err);
     if (!rc)
         rc = cb_cuda_reserve(set, (void **)&set->memory.sums, CB_CUDA_SUMS * sizeof(uint32_t), err);
     for (int i = 0; !rc && i < arrays; i++) {
@@ -242,7 +241,7 @@ static int memory_prepare(struct cb_kernels *set, struct cb_kernel_work *work, s
             rc = fill(set, i, i == 0 && set->kernel != CB_KERNEL_READ, err);
     }
     if (!rc)
-        rc = choose_variant(set, err);
+        rc = choose_variant(set, &operation_s, err);
     if (!rc)
         rc = zero_sums(set, err);
     if (!rc && set->kernel != CB_KERNEL_READ)
@@ -251,7 +250,12 @@ static int memory_prepare(struct cb_kernels *set, struct cb_kernel_work *work, s
         return rc;
     work->bytes = (double)arrays * (double)set->memory.array_bytes;
     work->size_bytes = (uint64_t)arrays * set->memory.array_bytes;
-    snprintf(work->variant, sizeof(work->variant), "%s%s", set->memory.variant->name, note);
+    bool is_cached = set->memory.array_bytes < CACHES_PER_ARRAY * set->gpu.l2_bytes;
+    work->small = is_cached || operation_s < CB_CUDA_SHORTEST_S;
+    snprintf(work->variant, sizeof(work->variant), "%s%s", set->memory.variant->name,
+             is_cached     ? ", under 4x L2"
+             : work->small ? ", small"
+                           : "");
     return CB_OK;
 }
 

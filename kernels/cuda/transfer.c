@@ -8,6 +8,8 @@
 #include "kernels/cuda/internal.h"
 
 #define COPY_BYTES ((uint64_t)256 << 20) /* milliseconds on any bus of today */
+/* CB_CUDA_SHORTEST_S at what the fastest link of today carries one way, 0.6 TB/s. */
+#define SMALLEST_COPY_BYTES ((uint64_t)64 << 20)
 #define SEED 1
 
 /* The data of a direction; each its own, so that a copy from the wrong place shows. */
@@ -204,11 +206,13 @@ static int transfer_prepare(struct cb_kernels *set, struct cb_kernel_work *work,
     bool both = set->kernel == CB_KERNEL_H2D_D2H;
     work->size_bytes = set->transfer.size_bytes * (both ? 2 : 1);
     work->bytes = (double)work->size_bytes;
+    work->small = set->transfer.size_bytes < SMALLEST_COPY_BYTES;
+    const char *note = work->small ? ", small" : "";
     if (set->kernel == CB_KERNEL_PEER)
-        snprintf(work->variant, sizeof(work->variant), "GPU %d to %d%s", set->gpu.index,
-                 set->gpu.peer, direct ? ", direct" : " by the host");
+        snprintf(work->variant, sizeof(work->variant), "GPU %d to %d%s%s", set->gpu.index,
+                 set->gpu.peer, direct ? ", direct" : " by the host", note);
     else
-        snprintf(work->variant, sizeof(work->variant), "pinned");
+        snprintf(work->variant, sizeof(work->variant), "pinned%s", note);
     return CB_OK;
 }
 

@@ -24,6 +24,8 @@ struct card {
     int rank;
     const struct cb_kernel_row *half;   /* GEMM in float16 or bfloat16, the faster */
     const struct cb_kernel_row *memory; /* read or write, the faster */
+    bool has_gemm;                      /* that is judged, in any type */
+    bool has_small_gemm, has_small_memory;
 };
 
 struct view {
@@ -72,13 +74,20 @@ static bool is_half(enum cb_dtype dtype)
 static void add_kernel(const struct view *view, const struct cb_kernel_row *row)
 {
     struct card *card = card_of(view, row->rank);
+    bool is_gemm = strcmp(row->kernel, "gemm") == 0;
+    bool is_memory = strcmp(row->kernel, "read") == 0 || strcmp(row->kernel, "write") == 0;
     if (!card || !is_of_gpu(row))
         return;
-    if (strcmp(row->kernel, "gemm") == 0 && is_half(row->dtype) &&
+    if (row->small) {
+        card->has_small_gemm |= is_gemm;
+        card->has_small_memory |= is_memory;
+        return;
+    }
+    card->has_gemm |= is_gemm;
+    if (is_gemm && is_half(row->dtype) &&
         (!card->half || row->flops_per_s > card->half->flops_per_s))
         card->half = row;
-    if ((strcmp(row->kernel, "read") == 0 || strcmp(row->kernel, "write") == 0) &&
-        (!card->memory || row->bytes_per_s > card->memory->bytes_per_s))
+    if (is_memory && (!card->memory || row->bytes_per_s > card->memory->bytes_per_s))
         card->memory = row;
 }
 
@@ -291,11 +300,27 @@ static void say_no_kernel(const struct view *view, const char *kernel, struct fi
     SAY(finding, "no %s was measured on a GPU", kernel);
     for (size_t i = 0; i < result->kernels.count; i++) {
         const struct cb_kernel_row *row = &result->kernels.items[i];
-        if (strncmp(row->kernel, kernel, strlen(row->kernel)) == 0 && row->reason[0]) {
+        if (strncmp(row->kernel, kernel, strlen(row->kernel)) != 0)
+            continue;
+        if (is_of_gpu(row) && row->small) {
+            SAY(finding, "%s %s is too small to judge by (%s): too little memory was free", kernel,
+                cb_dtype_name(row->dtype), row->variant);
+            return;
+        }
+        if (row->reason[0]) {
             SAY(finding, "%.190s", row->reason);
             return;
         }
     }
+}
+
+/* The answer for the other cards is none for those that had too little free memory. */
+static void say_left_out(size_t left_out, const struct view *view, struct finding *finding)
+{
+    size_t length = strlen(finding->note);
+    if (left_out > 0)
+        snprintf(finding->note + length, sizeof(finding->note) - length,
+                 "; %zu of %zu too small to judge", left_out, view->count);
 }
 
 static void say_compute(const struct card *card, const struct cb_kernel_row *row,
@@ -327,7 +352,7 @@ static void judge_compute(const struct view *view, struct cb_check *check)
         const struct cb_kernel_row *row = &view->result->kernels.items[i];
         const struct card *card = card_of(view, row->rank);
         struct cb_achievable published = {.source = NULL};
-        if (!card || !is_of_gpu(row) || strcmp(row->kernel, "gemm") != 0)
+        if (!card || !is_of_gpu(row) || row->small || strcmp(row->kernel, "gemm") != 0)
             continue;
         if (card->reference)
             cb_gpu_reference_achievable(card->reference, CB_RATE_BURST, row->dtype, &published);
@@ -343,8 +368,13 @@ static void judge_compute(const struct view *view, struct cb_check *check)
         }
         measured = true;
     }
+    size_t left_out = 0;
+    for (size_t i = 0; i < view->count; i++)
+        left_out += view->cards[i].has_small_gemm && !view->cards[i].has_gemm;
     if (!measured)
         say_no_kernel(view, "gemm", &found);
+    else
+        say_left_out(left_out, view, &found);
     judge_rates(&found, CB_CRITERION_GPU_COMPUTE, check);
 }
 
@@ -353,8 +383,10 @@ static void judge_memory(const struct view *view, struct cb_check *check)
     struct finding found = {.value = 0};
     double worst = INFINITY;
     bool measured = false;
+    size_t left_out = 0;
     for (size_t i = 0; i < view->count; i++) {
         const struct card *card = &view->cards[i];
+        left_out += card->has_small_memory && !card->memory;
         if (!card->memory)
             continue;
         double nominal = card->reference ? card->reference->memory_bytes_per_s : 0;
@@ -374,6 +406,8 @@ static void judge_memory(const struct view *view, struct cb_check *check)
     }
     if (!measured)
         say_no_kernel(view, "read", &found);
+    else
+        say_left_out(left_out, view, &found);
     judge_rates(&found, CB_CRITERION_GPU_MEMORY, check);
 }
 

@@ -236,7 +236,8 @@ static bool fill_time(const struct cb_evidence *evidence, const struct cb_judged
         return fill_offered_time(evidence, judged, formula);
     if (!(evidence->gemm.flops_per_s > 0)) {
         snprintf(formula->time_note, sizeof(formula->time_note),
-                 "no GEMM rate was measured: state --step-time, --compute-time or --total-time");
+                 "no GEMM rate was measured%s: state --step-time, --compute-time or --total-time",
+                 evidence->gemm.note[0] ? " on matrices large enough" : "");
         return false;
     }
     formula->tokens_per_step = cb_job_rank_tokens(&judged->job);

@@ -83,15 +83,36 @@ static void find_published_rate(const struct cb_result *result, struct cb_gemm_r
              named);
 }
 
+/* What small products reach is far below what training does. */
+static void replace_small_rate(const struct cb_result *result, struct cb_gemm_rate *rate)
+{
+    for (size_t i = 0; i < result->gpus.count; i++) {
+        const struct cb_gpu *gpu = &result->gpus.items[i];
+        const struct cb_gpu_reference *reference = cb_gpu_reference_find_name(gpu->name);
+        if (!reference)
+            reference = cb_gpu_reference_find_device(gpu->pci_device_id);
+        if (!is_published(reference, rate))
+            continue;
+        rate->source = CB_FROM_REFERENCE;
+        snprintf(rate->note, sizeof(rate->note), "published %s GEMM of %.40s, measured too small",
+                 cb_dtype_name(rate->dtype), reference->name);
+        return;
+    }
+}
+
 int cb_gemm_rate_find(const struct cb_result *result, struct cb_gemm_rate *rate,
                       struct cb_error *err)
 {
     CB_VEC(double) rates = {0};
     int rc = 0;
+    bool has_small = false;
     struct cb_gemm_rate found = {.dtype = choose_gemm_dtype(result)};
     for (size_t i = 0; i < result->kernels.count; i++) {
         const struct cb_kernel_row *row = &result->kernels.items[i];
         if (!is_gemm(row, found.dtype))
+            continue;
+        has_small |= row->small;
+        if (row->small)
             continue;
         double *added = cb_vec_add(&rates);
         if (!added) {
@@ -108,6 +129,9 @@ int cb_gemm_rate_find(const struct cb_result *result, struct cb_gemm_rate *rate,
         found.source = CB_FROM_MEASURED;
         snprintf(found.note, sizeof(found.note), "median %s GEMM of %zu rank%s",
                  cb_dtype_name(found.dtype), rates.count, rates.count == 1 ? "" : "s");
+    } else if (has_small) {
+        snprintf(found.note, sizeof(found.note), "each was too small to judge by");
+        replace_small_rate(result, &found);
     } else if (result->imports.count > 0) {
         find_published_rate(result, &found);
     }

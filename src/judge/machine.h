@@ -16,12 +16,13 @@
 
 /* The GEMM rate that training computes at: bfloat16's where it was measured, else float16's,
  * float32's. A result made of other people's logs has none: then it is the lowest that was
- * published of the GPU that they name, or, where that is unknown, an assumed GPU's. */
+ * published of the GPU that they name, or, where that is unknown, an assumed GPU's. Where each was
+ * too small to judge by, it is the lowest published of the GPU that was measured, if any is. */
 struct cb_gemm_rate {
     double flops_per_s; /* median over ranks; 0 when there is none */
     enum cb_dtype dtype;
     enum cb_provenance source; /* measured, reference or assumed */
-    char note[96];             /* "median bfloat16 GEMM of 16 ranks", or whose it is */
+    char note[96];             /* "median bfloat16 GEMM of 16 ranks", whose it is, or why none */
 };
 
 /* Errors: CB_E_MEMORY. */

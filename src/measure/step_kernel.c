@@ -76,6 +76,7 @@ static int measure_kernel(struct cb_runner *runner, const struct cb_item *item,
     cb_sampler_summarise(&runner->own, &own);
     *interrupted = timing.interrupted;
     row->status = cb_timing_status(&timing, row->wrong);
+    row->small = work.small;
     row->threads = work.threads;
     row->size_bytes = work.size_bytes;
     row->samples = timing.samples;

@@ -242,6 +242,7 @@ static const struct cb_json_field kernel_fields[] = {
     FIELD(kernel_row, kernel, "kernel", ALWAYS),
     NAMED(kernel_row, dtype, "dtype", ALWAYS, dtype_names),
     FIELD(kernel_row, variant, "variant", ZERO),
+    FIELD(kernel_row, small, "small", ZERO | OMIT),
     FIELD(kernel_row, threads, "threads", ZERO),
     FIELD(kernel_row, size_bytes, "bytes", ZERO),
     FIELD(kernel_row, samples, "samples", 0),

@@ -111,7 +111,8 @@ struct cb_kernel_row {
     int rank;
     char kernel[24]; /* "gemm", "read", "write", "copy", "triad" */
     enum cb_dtype dtype;
-    char variant[32]; /* how it was done: "non-temporal", "plain", "OpenBLAS 0.3.21" */
+    char variant[40]; /* how it was done: "non-temporal", "plain", "OpenBLAS 0.3.21" */
+    bool small; /* too small for its rate to be judged by: the card had too little free memory */
     int threads;
     uint64_t size_bytes; /* working set */
     int samples;
@@ -130,7 +131,7 @@ struct cb_kernel_row {
 struct cb_burn_row {
     int rank;
     enum cb_dtype dtype;
-    char variant[32];
+    char variant[40];
     double planned_s, elapsed_s;
     uint64_t operations;
     double flops_per_s;                         /* median of the spans between two checks */

@@ -267,6 +267,33 @@ static void test_standard_workloads(void **state)
     assert_int_equal(result->workloads.count, 0);
 }
 
+/* The rate of a product that is too small to judge by is no training's: what was published of the
+ * card stands in, and without that there is none. float32's is not taken for half precision's. */
+static void test_small_gemm_is_no_rate(void **state)
+{
+    struct cb_result *result = *state;
+    static const struct {
+        const char *gpu;
+        enum cb_provenance source;
+    } rows[] = {{"NVIDIA A100-SXM4-80GB", CB_FROM_REFERENCE},
+                {"NVIDIA Imaginary", CB_FROM_NOWHERE}};
+    add_row(result, (uint64_t)1 << 30, 50e9);
+    struct cb_kernel_row *half = add_gemm(result, 0, 40e12);
+    half->dtype = CB_DTYPE_BFLOAT16;
+    half->small = true;
+    add_gemm(result, 0, 18e12);
+    struct cb_gpu *gpu = cb_vec_add(&result->gpus);
+    assert_non_null(gpu);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        *gpu = (struct cb_gpu){.answered = true};
+        snprintf(gpu->name, sizeof(gpu->name), "%s", rows[i].gpu);
+        const struct cb_formula *f = judge(result, nothing_stated);
+        assert_int_equal(f->time_source, rows[i].source);
+        assert_int_equal(f->judged, i == 0);
+        assert_non_null(strstr(f->time_note, i == 0 ? "measured too small" : "large enough"));
+    }
+}
+
 /* What is missing is said, and nothing is judged in its stead. */
 static void test_missing_parts_are_said(void **state)
 {
@@ -509,6 +536,7 @@ int main(void)
         TEST(test_compute_time_from_gemm),
         TEST(test_tokens_are_assumed_when_not_stated),
         TEST(test_standard_workloads),
+        TEST(test_small_gemm_is_no_rate),
         TEST(test_missing_parts_are_said),
         TEST(test_undecided),
         TEST(test_checks),

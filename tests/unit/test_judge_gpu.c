@@ -155,6 +155,62 @@ static void test_host_kernels_are_not_judged(void **state)
     cb_result_fini(&result);
 }
 
+/* Where other processes hold the memory only small problems fit, whose rates say nothing of the
+ * card: neither an alarm nor a pass. */
+static void test_small_problems_are_not_judged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *check, *kernel, *variant;
+        double flops_per_s, bytes_per_s;
+    } rows[] = {
+        {"gpu.compute", "gemm", "cuBLASLt 13.1.0, n=512, small", 40e12, 0},
+        {"gpu.memory", "read", "stride4, under 4x L2", 0, 900e9},  /* short of the sheet's rate */
+        {"gpu.memory", "read", "stride4, under 4x L2", 0, 4000e9}, /* a cache's */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct cb_result result;
+        build(&result);
+        for (int rank = 0; rank < 2; rank++) {
+            add_kernel(&result, rank, rows[i].kernel, CB_DTYPE_BFLOAT16, rows[i].flops_per_s,
+                       rows[i].bytes_per_s);
+            struct cb_kernel_row *row = &result.kernels.items[rank];
+            row->small = true;
+            snprintf(row->variant, sizeof(row->variant), "%s", rows[i].variant);
+        }
+        const struct cb_check *check = judge(&result, rows[i].check);
+        assert_int_equal(check->status, CB_CHECK_NOT_TESTED);
+        assert_near(check->actual, 0, 0);
+        assert_says(check, "too small to judge");
+        assert_says(check, rows[i].variant);
+        cb_result_fini(&result);
+    }
+}
+
+/* What is judged of one card is no answer for the other. */
+static void test_small_problems_on_some_cards(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    build(&result);
+    add_kernel(&result, 0, "gemm", CB_DTYPE_BFLOAT16, 262e12, 0);
+    add_kernel(&result, 1, "gemm", CB_DTYPE_BFLOAT16, 40e12, 0);
+    add_kernel(&result, 0, "read", CB_DTYPE_FLOAT32, 0, 1900e9);
+    add_kernel(&result, 1, "write", CB_DTYPE_FLOAT32, 0, 900e9);
+    result.kernels.items[1].small = result.kernels.items[3].small = true;
+    static const char *const ids[] = {"gpu.compute", "gpu.memory"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct cb_check *check = judge(&result, ids[i]);
+        assert_int_equal(check->status, CB_CHECK_MET);
+        assert_says(check, "n0/0");
+        assert_says(check, "1 of 2 too small to judge");
+    }
+    result.kernels.items[1].small = result.kernels.items[3].small = false;
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(judge(&result, ids[i])->status, CB_CHECK_ALARM - (i == 1));
+    cb_result_fini(&result);
+}
+
 /* 0.90 x 2039 GB/s = 1835.1; the better of read and write counts. */
 static void test_memory(void **state)
 {
@@ -370,6 +426,8 @@ int main(void)
         cmocka_unit_test(test_compute),
         cmocka_unit_test(test_compute_by_share),
         cmocka_unit_test(test_host_kernels_are_not_judged),
+        cmocka_unit_test(test_small_problems_are_not_judged),
+        cmocka_unit_test(test_small_problems_on_some_cards),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_unknown_model),
