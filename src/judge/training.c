@@ -64,7 +64,7 @@ static int compute_of_step(const struct cb_judged_job *judged, double step_s,
     struct cb_training training;
     machine->compute_source = CB_FROM_GIVEN;
     machine->compute_s = low_s;
-    int rc = cb_training_predict(&judged->stated, machine, &training, err);
+    int rc = cb_training_weigh(&judged->stated, machine, &training, err);
     if (rc)
         return rc;
     if (training.expected.step_s > step_s)
@@ -74,7 +74,7 @@ static int compute_of_step(const struct cb_judged_job *judged, double step_s,
                        step_s, training.expected.exposed_s);
     for (int i = 0; i < 40; i++) {
         machine->compute_s = (low_s + high_s) / 2;
-        rc = cb_training_predict(&judged->stated, machine, &training, err);
+        rc = cb_training_weigh(&judged->stated, machine, &training, err);
         if (rc)
             return rc;
         *(training.expected.step_s > step_s ? &high_s : &low_s) = machine->compute_s;
