@@ -276,40 +276,42 @@ static int read_settings(const struct reader *r, const struct cb_json_place *pla
     return 0;
 }
 
+/* The rows of one node, of which the result keeps those of all nodes in one list (at) and each
+ * knows the number of its node (at node_offset). */
+static int read_node_rows(struct reader *r, const struct cb_json_place *place, const json_t *array,
+                          const struct cb_json_shape *shape, size_t node_offset, int node, void *at)
+{
+    struct cb_json_vec vec;
+    if (!json_is_array(array))
+        return fail_type(r, place, "an array", array);
+    size_t count = json_array_size(array);
+    if (count == 0)
+        return 0;
+    memcpy(&vec, at, sizeof(vec));
+    if (cb_vec_grow(&vec.items, &vec.capacity, vec.count, count, shape->size_bytes))
+        return cb_fail(r->source.err, CB_E_MEMORY, "no memory for %s", place->key);
+    char *fresh = (char *)vec.items + vec.count * shape->size_bytes;
+    memset(fresh, 0, count * shape->size_bytes);
+    for (size_t i = 0; i < count; i++)
+        memcpy(fresh + i * shape->size_bytes + node_offset, &node, sizeof(node));
+    vec.count += count;
+    memcpy(at, &vec, sizeof(vec)); /* first: whatever goes wrong, fini frees it */
+    return read_items(r, place, array, shape, fresh, count);
+}
+
+/* node is the row that the array was found in. */
 static int read_ranks(struct reader *r, const struct cb_json_place *place, const json_t *array,
                       const struct cb_topo_host *node)
 {
-    if (!json_is_array(array))
-        return fail_type(r, place, "an array", array);
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        struct cb_json_place item = {.parent = place, .index = i};
-        struct cb_rank *rank = cb_vec_add(&r->result->ranks);
-        if (!rank)
-            return cb_fail(r->source.err, CB_E_MEMORY, "no memory for the ranks");
-        rank->node = (int)(node - r->result->nodes.items);
-        int rc = read_object(r, &item, json_array_get(array, i), &cb_json_rank_shape, rank);
-        if (rc)
-            return rc;
-    }
-    return 0;
+    return read_node_rows(r, place, array, &cb_json_rank_shape, offsetof(struct cb_rank, node),
+                          (int)(node - r->result->nodes.items), &r->result->ranks);
 }
 
 static int read_gpus(struct reader *r, const struct cb_json_place *place, const json_t *array,
                      const struct cb_topo_host *node)
 {
-    if (!json_is_array(array))
-        return fail_type(r, place, "an array", array);
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        struct cb_json_place item = {.parent = place, .index = i};
-        struct cb_gpu *gpu = cb_vec_add(&r->result->gpus);
-        if (!gpu)
-            return cb_fail(r->source.err, CB_E_MEMORY, "no memory for the GPUs");
-        gpu->node = (int)(node - r->result->nodes.items);
-        int rc = read_object(r, &item, json_array_get(array, i), &cb_json_gpu_shape, gpu);
-        if (rc)
-            return rc;
-    }
-    return 0;
+    return read_node_rows(r, place, array, &cb_json_gpu_shape, offsetof(struct cb_gpu, node),
+                          (int)(node - r->result->nodes.items), &r->result->gpus);
 }
 
 /* The node of that name that has no map yet, looked for from *from on, where the writer's order has
