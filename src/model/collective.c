@@ -5,23 +5,20 @@
 #include "base/names.h"
 
 enum factor { FACTOR_ONE, FACTOR_OTHERS, FACTOR_TWICE_OTHERS };
-enum share { SHARE_WHOLE, SHARE_BLOCK };
 
 struct op_row {
     const char *name;
     enum factor factor;
-    enum share send;
-    enum share receive;
     bool reduces;
 };
 
 static const struct op_row ops[] = {
-    [CB_OP_ALL_REDUCE] = {"all_reduce", FACTOR_TWICE_OTHERS, SHARE_WHOLE, SHARE_WHOLE, true},
-    [CB_OP_ALL_GATHER] = {"all_gather", FACTOR_OTHERS, SHARE_BLOCK, SHARE_WHOLE, false},
-    [CB_OP_REDUCE_SCATTER] = {"reduce_scatter", FACTOR_OTHERS, SHARE_WHOLE, SHARE_BLOCK, true},
-    [CB_OP_BROADCAST] = {"broadcast", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false},
-    [CB_OP_ALL_TO_ALL] = {"all_to_all", FACTOR_OTHERS, SHARE_WHOLE, SHARE_WHOLE, false},
-    [CB_OP_SEND_RECV] = {"send_recv", FACTOR_ONE, SHARE_WHOLE, SHARE_WHOLE, false},
+    [CB_OP_ALL_REDUCE] = {"all_reduce", FACTOR_TWICE_OTHERS, true},
+    [CB_OP_ALL_GATHER] = {"all_gather", FACTOR_OTHERS, false},
+    [CB_OP_REDUCE_SCATTER] = {"reduce_scatter", FACTOR_OTHERS, true},
+    [CB_OP_BROADCAST] = {"broadcast", FACTOR_ONE, false},
+    [CB_OP_ALL_TO_ALL] = {"all_to_all", FACTOR_OTHERS, false},
+    [CB_OP_SEND_RECV] = {"send_recv", FACTOR_ONE, false},
 };
 _Static_assert(sizeof(ops) / sizeof(ops[0]) == CB_OP_COUNT, "one row per op");
 
@@ -85,16 +82,6 @@ uint64_t cb_op_usable_bytes(enum cb_op op, enum cb_dtype dtype, int ranks, uint6
     if (is_shared_out(op))
         unit_bytes *= (uint64_t)ranks;
     return size_bytes / unit_bytes * unit_bytes;
-}
-
-uint64_t cb_op_send_bytes(enum cb_op op, int ranks, uint64_t size_bytes)
-{
-    return ops[op].send == SHARE_BLOCK ? size_bytes / (uint64_t)ranks : size_bytes;
-}
-
-uint64_t cb_op_receive_bytes(enum cb_op op, int ranks, uint64_t size_bytes)
-{
-    return ops[op].receive == SHARE_BLOCK ? size_bytes / (uint64_t)ranks : size_bytes;
 }
 
 double cb_op_bus_factor(enum cb_op op, int ranks)

@@ -44,10 +44,6 @@ bool cb_op_reduces(enum cb_op op);
  * nothing is left. */
 uint64_t cb_op_usable_bytes(enum cb_op op, enum cb_dtype dtype, int ranks, uint64_t size_bytes);
 
-/* Bytes of one rank's send and receive buffer for a message of size_bytes (see above). */
-uint64_t cb_op_send_bytes(enum cb_op op, int ranks, uint64_t size_bytes);
-uint64_t cb_op_receive_bytes(enum cb_op op, int ranks, uint64_t size_bytes);
-
 /* Bus bandwidth = size / time x factor: the rate at which the busiest link of an optimal ring or
  * pairwise algorithm runs, whatever the number of ranks. Factors 2(n-1)/n for all_reduce, (n-1)/n
  * for all_gather, reduce_scatter and all_to_all, 1 for broadcast and send_recv. Source: NVIDIA

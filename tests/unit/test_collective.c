@@ -39,17 +39,6 @@ static void test_usable_bytes_are_whole_elements_for_every_rank(void **state)
     assert_int_equal(cb_op_usable_bytes(CB_OP_SEND_RECV, CB_DTYPE_FLOAT16, 4, 7), 6);
 }
 
-static void test_buffer_sizes(void **state)
-{
-    (void)state;
-    assert_int_equal(cb_op_send_bytes(CB_OP_ALL_GATHER, 4, 4096), 1024);
-    assert_int_equal(cb_op_receive_bytes(CB_OP_ALL_GATHER, 4, 4096), 4096);
-    assert_int_equal(cb_op_send_bytes(CB_OP_REDUCE_SCATTER, 4, 4096), 4096);
-    assert_int_equal(cb_op_receive_bytes(CB_OP_REDUCE_SCATTER, 4, 4096), 1024);
-    assert_int_equal(cb_op_send_bytes(CB_OP_ALL_TO_ALL, 4, 4096), 4096);
-    assert_int_equal(cb_op_receive_bytes(CB_OP_ALL_REDUCE, 4, 4096), 4096);
-}
-
 static void test_names_round_trip(void **state)
 {
     (void)state;
@@ -89,7 +78,6 @@ int main(void)
         cmocka_unit_test(test_wire_share),
         cmocka_unit_test(test_all_reduce_is_reduce_scatter_plus_all_gather),
         cmocka_unit_test(test_usable_bytes_are_whole_elements_for_every_rank),
-        cmocka_unit_test(test_buffer_sizes),
         cmocka_unit_test(test_names_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
