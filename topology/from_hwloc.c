@@ -211,8 +211,7 @@ static int choose_from_mask(hwloc_topology_t topology, hwloc_const_bitmap_t mask
     return (int)chosen;
 }
 
-static int choose(int sharer, int sharers, bool share_a_bound_mask, int *cpus, size_t capacity,
-                  struct cb_error *err)
+int cb_topo_share_cpus(int sharer, int sharers, int *cpus, size_t capacity, struct cb_error *err)
 {
     if (sharer < 0 || sharer >= sharers || capacity == 0)
         return cb_fail(err, CB_E_MEASURE, "no CPUs for rank %d of %d on its node", sharer, sharers);
@@ -221,24 +220,10 @@ static int choose(int sharer, int sharers, bool share_a_bound_mask, int *cpus, s
     int rc = load_with_mask(&topology, &mask, err);
     if (rc)
         return rc;
-    if (!share_a_bound_mask && is_bound(topology, mask))
-        rc = choose_from_mask(topology, mask, 0, 1, cpus, capacity);
-    else
-        rc = choose_from_mask(topology, mask, sharer, sharers, cpus, capacity);
+    rc = choose_from_mask(topology, mask, sharer, sharers, cpus, capacity);
     hwloc_bitmap_free(mask);
     hwloc_topology_destroy(topology);
     return rc;
-}
-
-int cb_topo_choose_cpus(int local_rank, int local_ranks, int *cpus, size_t capacity,
-                        struct cb_error *err)
-{
-    return choose(local_rank, local_ranks, false, cpus, capacity, err);
-}
-
-int cb_topo_share_cpus(int sharer, int sharers, int *cpus, size_t capacity, struct cb_error *err)
-{
-    return choose(sharer, sharers, true, cpus, capacity, err);
 }
 
 int cb_topo_allowed_cpus(void)

@@ -68,16 +68,11 @@ int cb_topo_discover_host(const char *sysroot, const char *peer, struct cb_topo_
 /* Looks at the calling process's CPU binding. Not collective. */
 int cb_topo_discover_binding(struct cb_topo_binding *binding, struct cb_error *err);
 
-/* Chooses the CPUs (operating-system indices) that this process's compute threads run on: the ones
- * of its mask when the launcher bound it, otherwise its even share of the host's cores among
- * local_ranks processes (local_rank of them); one hardware thread per core, and always at least
- * one. Writes up to capacity indices and returns how many, or a negative cb_code. Not collective.
- */
-int cb_topo_choose_cpus(int local_rank, int local_ranks, int *cpus, size_t capacity,
-                        struct cb_error *err);
-
-/* The same for processes known to have one and the same mask, bound or not (mpirun --bind-to socket
- * puts several ranks on each socket): the share of the sharer-th of them. */
+/* Chooses the CPUs (operating-system indices) that this process's compute threads run on: of the
+ * sharers processes that have one and the same mask, bound or not (mpirun --bind-to socket puts
+ * several ranks on each socket), the sharer-th one's even share of the mask's cores; one hardware
+ * thread per core, and always at least one. Writes up to capacity indices and returns how many, or
+ * a negative cb_code. Not collective. */
 int cb_topo_share_cpus(int sharer, int sharers, int *cpus, size_t capacity, struct cb_error *err);
 
 /* Hardware threads that this host, or its cgroup's cpuset, allows; 0 when unknown. A launcher's

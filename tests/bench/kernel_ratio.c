@@ -145,7 +145,7 @@ int main(void)
     struct cb_error err;
     struct cb_kernels *set = NULL;
     cb_error_clear(&err);
-    int count = cb_topo_choose_cpus(0, 1, cpus, MAX_CPUS, &err);
+    int count = cb_topo_share_cpus(0, 1, cpus, MAX_CPUS, &err);
     int rc = count < 0 ? count : cb_topo_discover_host(NULL, NULL, &host, &err);
     struct cb_kernels_config config = {
         .cpus = cpus,
