@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/gather.h"
 #include "topology/binding.h"
+
+#define LAUNCHER "launcher" /* a value of cb_rank.bound_by */
 
 void cb_binding_share(const struct cb_binding_wish *wishes, int count, int mine, int *sharer,
                       int *sharers)
@@ -41,13 +44,8 @@ static void find_device(const char *gpu_bus_id, const struct cb_topo_host *host,
 static int choose_share(const struct cb_coordinator *c, const struct cb_binding_wish *wish,
                         int *sharer, int *sharers, struct cb_error *err)
 {
-    struct cb_binding_wish *all = calloc((size_t)c->local_size, sizeof(*all));
-    int rc = all ? CB_OK : cb_fail(err, CB_E_MEMORY, "no memory for %d bindings", c->local_size);
-    rc = cb_group_agree(c->node_group, rc, err);
-    if (!rc)
-        rc = cb_group_gather(c->node_group, wish, sizeof(*wish), all, err);
-    if (!rc)
-        rc = cb_group_broadcast(c->node_group, all, (size_t)c->local_size * sizeof(*all), err);
+    void *all = NULL;
+    int rc = cb_gather_everywhere(c->node_group, wish, sizeof(*wish), &all, err);
     if (!rc)
         cb_binding_share(all, c->local_size, c->local_rank, sharer, sharers);
     free(all);
@@ -67,23 +65,64 @@ static int bind_rank(const struct cb_binding_wish *wish, int sharer, int sharers
 
 static const enum cb_locality localities[] = {CB_LOCALITY_AWAY, CB_LOCALITY_NEAR};
 
-static int store(const struct cb_coordinator *c, const struct cb_rank *mine,
-                 struct cb_result *result, struct cb_error *err)
+/* The CPUs of this rank's compute threads: processes with one and the same mask share its cores
+ * out. Collective over the node. */
+static int choose_cpus(const struct cb_coordinator *c, const struct cb_topo_binding *binding,
+                       struct cb_survey *survey, struct cb_error *err)
 {
-    struct cb_rank *all = NULL;
-    int rc = CB_OK;
-    if (c->rank == 0) {
-        all = calloc((size_t)c->size, sizeof(*all));
-        if (!all)
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for the bindings of %d ranks", c->size);
+    void *all = NULL;
+    int sharer = 0, sharers = 0;
+    int rc = cb_gather_everywhere(c->node_group, binding, sizeof(*binding), &all, err);
+    const struct cb_topo_binding *bindings = all;
+    for (int i = 0; !rc && i < c->local_size; i++) {
+        bool is_same = strcmp(bindings[i].cpuset, binding->cpuset) == 0;
+        sharer += is_same && i < c->local_rank;
+        sharers += is_same;
     }
-    rc = cb_group_agree(c->world, rc, err);
-    if (!rc)
-        rc = cb_group_gather(c->world, mine, sizeof(*mine), all, err);
-    for (size_t i = 0; all && !rc && i < result->ranks.count && i < (size_t)c->size; i++)
-        result->ranks.items[i] = all[i];
     free(all);
-    return rc;
+    if (rc)
+        return rc;
+    int found = cb_topo_share_cpus(sharer, sharers, survey->cpus, CB_SURVEY_CPUS, err);
+    if (found < 0)
+        return found;
+    survey->cpu_count = (size_t)found;
+    return CB_OK;
+}
+
+void cb_binding_warn(struct cb_result *result)
+{
+    int narrow = 0, first_narrow = 0, most_crowded = 0;
+    for (size_t n = 0; n < result->nodes.count; n++) {
+        int cores = result->nodes.items[n].cores, ranks_here = 0, bound_to_one = 0, first = 0;
+        for (size_t i = result->ranks.count; i-- > 0;) {
+            const struct cb_rank *rank = &result->ranks.items[i];
+            if (rank->node != (int)n)
+                continue;
+            ranks_here++;
+            if (strcmp(rank->bound_by, LAUNCHER) == 0 && rank->binding.cores == 1) {
+                bound_to_one++;
+                first = rank->rank;
+            }
+        }
+        if (bound_to_one > 0 && cores > ranks_here) {
+            first_narrow = narrow > 0 && first_narrow < first ? first_narrow : first;
+            narrow += bound_to_one;
+        }
+        if (cores > 0 && ranks_here > cores && ranks_here > most_crowded)
+            most_crowded = ranks_here;
+    }
+    if (narrow)
+        cb_result_warn(result, "binding.one_core",
+                       "start with mpirun --bind-to numa, or --map-by ppr:N:node:pe=CORES, or "
+                       "--bind-to none",
+                       "%d rank(s), the first is rank %d, may use one core while their node has "
+                       "cores to spare: kernels and network progress are held back",
+                       narrow, first_narrow);
+    if (most_crowded)
+        cb_result_warn(result, "ranks.oversubscribed", "start at most one rank per core",
+                       "a node runs more ranks (%d) than it has cores: ranks take turns, and times "
+                       "contain waiting for the processor",
+                       most_crowded);
 }
 
 int cb_binding_run(const struct cb_coordinator *coordinator, const char *gpu_bus_id, bool binds,
@@ -100,18 +139,20 @@ int cb_binding_run(const struct cb_coordinator *coordinator, const char *gpu_bus
     find_device(gpu_bus_id, &survey->host, &mine, wish.cpus, sizeof(wish.cpus));
     wish.bound = mine.binding.bound;
     if (wish.bound)
-        snprintf(mine.bound_by, sizeof(mine.bound_by), "launcher");
+        snprintf(mine.bound_by, sizeof(mine.bound_by), LAUNCHER);
     rc = choose_share(c, &wish, &sharer, &sharers, err);
     if (!rc && binds && !wish.bound)
         rc = bind_rank(&wish, sharer, sharers, &mine, err);
     rc = cb_group_agree(c->world, rc, err);
     if (!rc)
-        rc = cb_survey_choose_cpus(c, &mine.binding, survey, err);
+        rc = cb_group_agree(c->world, choose_cpus(c, &mine.binding, survey, err), err);
     if (rc)
         return rc;
     mine.threads = (int)survey->cpu_count;
     int near = cb_near_compare(wish.cpus);
     mine.locality = near < 0 ? CB_LOCALITY_UNKNOWN : localities[near];
-    rc = store(c, &mine, result, err);
-    return cb_group_agree(c->world, rc, err);
+    rc = cb_gather_append(c->world, &mine, &result->ranks, err);
+    if (!rc && c->rank == 0)
+        cb_binding_warn(result);
+    return rc;
 }

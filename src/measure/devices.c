@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "measure/gather.h"
+
 /* ---- comparing ---- */
 
 static void warn(struct cb_devices_choice *choice, const char *code, const char *hint,
@@ -270,24 +272,17 @@ int cb_devices_choose(const struct cb_coordinator *coordinator, const char *want
 {
     const struct cb_coordinator *c = coordinator;
     struct cb_devices_choice made = {0};
-    struct cb_device_facts mine, *all = NULL;
+    struct cb_device_facts mine;
+    CB_VEC(struct cb_device_facts) all = {0};
     if (strcmp(wanted, "mpi") == 0) {
         *choice = made;
         return CB_OK;
     }
-    int rc = CB_OK;
     look_here(c, nccl_path, &mine);
-    if (c->rank == 0) {
-        all = calloc((size_t)c->size, sizeof(*all));
-        if (!all)
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for %d ranks", c->size);
-    }
-    rc = cb_group_agree(c->world, rc, err);
-    if (!rc)
-        rc = cb_group_gather(c->world, &mine, sizeof(mine), all, err);
+    int rc = cb_gather_append(c->world, &mine, &all, err);
     if (!rc && c->rank == 0)
-        rc = cb_devices_compare(all, (size_t)c->size, strcmp(wanted, "nccl") == 0, &made, err);
-    free(all);
+        rc = cb_devices_compare(all.items, all.count, strcmp(wanted, "nccl") == 0, &made, err);
+    cb_vec_fini(&all);
     rc = cb_group_agree(c->world, rc, err);
     if (!rc)
         rc = cb_group_broadcast(c->world, &made, sizeof(made), err);

@@ -18,4 +18,9 @@
 int cb_gather_raw(struct cb_group *group, const void *mine, size_t size_bytes, void **items,
                   size_t *capacity, size_t *count, struct cb_error *err);
 
+/* The same for an array on every rank of the group: *all holds what each of them gave, in rank
+ * order; the caller frees it. */
+int cb_gather_everywhere(struct cb_group *group, const void *mine, size_t size_bytes, void **all,
+                         struct cb_error *err);
+
 #endif

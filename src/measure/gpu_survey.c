@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/gather.h"
+
 /* What one host says. */
 struct host_gpus {
     char reason[160]; /* why nothing; empty when the driver answered */
@@ -60,27 +62,19 @@ static void explain(const struct host_gpus *hosts, int count, struct cb_result *
                  without - 1, hosts[first].reason);
 }
 
-static int gather_hosts(const struct cb_coordinator *c, const struct host_gpus *mine,
+static int gather_hosts(const struct cb_coordinator *c, struct host_gpus *mine,
                         struct cb_result *result, struct cb_error *err)
 {
-    struct host_gpus *all = NULL;
-    int rc = CB_OK;
+    CB_VEC(struct host_gpus) all = {0};
     if (!c->leaders)
         return CB_OK;
-    if (c->rank == 0) {
-        all = calloc((size_t)c->node_count, sizeof(*all));
-        if (!all)
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for the GPUs of %d hosts", c->node_count);
-    }
-    rc = cb_group_agree(c->leaders, rc, err);
-    if (!rc)
-        rc = cb_group_gather(c->leaders, mine, sizeof(*mine), all, err);
-    for (int i = 0; all && !rc && i < c->node_count; i++)
-        if (add_host(&all[i], i, result))
+    int rc = cb_gather_append(c->leaders, mine, &all, err);
+    for (int i = 0; !rc && i < (int)all.count; i++)
+        if (add_host(&all.items[i], i, result))
             rc = cb_fail(err, CB_E_MEMORY, "no memory for a GPU");
-    if (all && !rc)
-        explain(all, c->node_count, result);
-    free(all);
+    if (!rc && all.count > 0)
+        explain(all.items, (int)all.count, result);
+    cb_vec_fini(&all);
     return rc;
 }
 
@@ -126,8 +120,7 @@ int cb_gpu_survey_bind(const struct cb_coordinator *coordinator, const char *bus
 {
     const struct cb_coordinator *c = coordinator;
     struct place mine = {.node = c->node};
-    struct place *all = NULL;
-    int rc = CB_OK;
+    CB_VEC(struct place) all = {0};
     bool is_bound = bus_id && cb_gpu_bus_id_normalise(bus_id, mine.bus_id, sizeof(mine.bus_id));
     if (is_bound && watch->is_open)
         watch->index = cb_gpu_find(&watch->nvml, mine.bus_id);
@@ -135,19 +128,12 @@ int cb_gpu_survey_bind(const struct cb_coordinator *coordinator, const char *bus
         snprintf(watch->reason, sizeof(watch->reason), "%s",
                  is_bound ? "the driver's library does not show this rank's GPU"
                           : "this rank uses no GPU");
-    if (c->rank == 0) {
-        all = calloc((size_t)c->size, sizeof(*all));
-        if (!all)
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for the GPUs of %d ranks", c->size);
-    }
-    rc = cb_group_agree(c->world, rc, err);
-    if (!rc)
-        rc = cb_group_gather(c->world, &mine, sizeof(mine), all, err);
-    for (int i = 0; all && !rc && i < c->size; i++)
-        if (all[i].bus_id[0])
-            set_rank(&all[i], i, result);
-    free(all);
-    return cb_group_agree(c->world, rc, err);
+    int rc = cb_gather_append(c->world, &mine, &all, err);
+    for (size_t i = 0; i < all.count; i++)
+        if (all.items[i].bus_id[0])
+            set_rank(&all.items[i], (int)i, result);
+    cb_vec_fini(&all);
+    return rc;
 }
 
 void cb_gpu_watch_close(struct cb_gpu_watch *watch)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "gpu/node.h"
+#include "measure/gather.h"
 #include "topology/binding.h"
 #include "topology/map.h"
 
@@ -102,18 +103,17 @@ static int gather_maps(const struct cb_coordinator *c, struct cb_facts *mine,
                        struct cb_result *result, struct cb_error *err)
 {
     size_t nodes = (size_t)c->node_count;
-    struct introduction *all = calloc(nodes, sizeof(*all));
+    void *gathered = NULL;
     uint64_t *hashes = calloc(nodes, sizeof(*hashes));
     int *maps = calloc(nodes, sizeof(*maps));
     const struct introduction me = {.hash = cb_facts_hash(mine), .rank = c->rank};
-    int rc = all && hashes && maps
+    int rc = hashes && maps
                  ? CB_OK
                  : cb_fail(err, CB_E_MEMORY, "no memory for the maps of %d nodes", c->node_count);
     rc = cb_group_agree(c->leaders, rc, err);
     if (!rc)
-        rc = cb_group_gather(c->leaders, &me, sizeof(me), all, err);
-    if (!rc)
-        rc = cb_group_broadcast(c->leaders, all, nodes * sizeof(*all), err);
+        rc = cb_gather_everywhere(c->leaders, &me, sizeof(me), &gathered, err);
+    const struct introduction *all = gathered;
     /* Every leader numbers the nodes alike and knows by itself who sends. */
     for (size_t i = 0; i < nodes && !rc; i++)
         hashes[i] = all[i].hash;
@@ -123,7 +123,7 @@ static int gather_maps(const struct cb_coordinator *c, struct cb_facts *mine,
     rc = cb_group_agree(c->leaders, rc, err);
     if (!rc)
         rc = collect_maps(c, all, maps, mine, result, err);
-    free(all);
+    free(gathered);
     free(hashes);
     free(maps);
     return rc;

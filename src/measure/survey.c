@@ -1,6 +1,5 @@
 #include "measure/survey.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,51 +14,16 @@ static int find_peer(const struct cb_coordinator *c, char peer[HOST_NAME_BYTES],
                      struct cb_error *err)
 {
     char mine[HOST_NAME_BYTES] = "";
-    char(*names)[HOST_NAME_BYTES] = calloc((size_t)c->node_count, sizeof(*names));
-    if (!names)
-        return cb_fail(err, CB_E_MEMORY, "no memory for %d host names", c->node_count);
+    void *names = NULL;
     gethostname(mine, sizeof(mine) - 1);
-    int rc = cb_group_gather(c->leaders, mine, sizeof(mine), names, err);
-    if (!rc)
-        rc = cb_group_broadcast(c->leaders, names, (size_t)c->node_count * sizeof(*names), err);
+    int rc = cb_gather_everywhere(c->leaders, mine, sizeof(mine), &names, err);
     peer[0] = '\0';
-    if (!rc && c->node_count > 1)
-        memcpy(peer, names[(c->node + 1) % c->node_count], HOST_NAME_BYTES);
+    if (!rc && c->node_count > 1) {
+        size_t next = (size_t)(c->node + 1) % (size_t)c->node_count;
+        memcpy(peer, (const char *)names + next * HOST_NAME_BYTES, HOST_NAME_BYTES);
+    }
     free(names);
     return rc;
-}
-
-static int choose_cpus(const struct cb_coordinator *c, const struct cb_topo_binding *binding,
-                       struct cb_survey *survey, struct cb_error *err)
-{
-    struct cb_topo_binding *all = calloc((size_t)c->local_size, sizeof(*all));
-    if (!all)
-        return cb_fail(err, CB_E_MEMORY, "no memory for %d bindings", c->local_size);
-    int sharer = 0, sharers = 0;
-    int rc = cb_group_gather(c->node_group, binding, sizeof(*binding), all, err);
-    if (!rc)
-        rc = cb_group_broadcast(c->node_group, all, (size_t)c->local_size * sizeof(*all), err);
-    for (int i = 0; i < c->local_size; i++) {
-        bool is_same = strcmp(all[i].cpuset, binding->cpuset) == 0;
-        sharer += is_same && i < c->local_rank;
-        sharers += is_same;
-    }
-    free(all);
-    if (rc)
-        return rc;
-    int found = cb_topo_share_cpus(sharer, sharers, survey->cpus, CB_SURVEY_CPUS, err);
-    if (found < 0)
-        return found;
-    survey->cpu_count = (size_t)found;
-    return CB_OK;
-}
-
-int cb_survey_choose_cpus(const struct cb_coordinator *coordinator,
-                          const struct cb_topo_binding *binding, struct cb_survey *survey,
-                          struct cb_error *err)
-{
-    int rc = choose_cpus(coordinator, binding, survey, err);
-    return cb_group_agree(coordinator->world, rc, err);
 }
 
 static int survey_host(const struct cb_coordinator *c, struct cb_topo_host *host,
@@ -97,33 +61,6 @@ static int share_limits(const struct cb_coordinator *c, const struct cb_topo_hos
 
 /* ---- what is odd about it ---- */
 
-static void warn_about_bindings(const struct cb_survey *survey, struct cb_result *result)
-{
-    int narrow = 0, crowded = 0, first_narrow = 0;
-    for (size_t i = 0; i < result->ranks.count; i++) {
-        const struct cb_rank *rank = &result->ranks.items[i];
-        const struct cb_topo_host *host = &result->nodes.items[rank->node];
-        int ranks_here = survey->largest_node;
-        bool has_one_core = rank->binding.bound && rank->binding.cores == 1;
-        if (has_one_core && host->cores > ranks_here) {
-            first_narrow = narrow++ ? first_narrow : rank->rank;
-        }
-        crowded += host->cores > 0 && ranks_here > host->cores;
-    }
-    if (narrow)
-        cb_result_warn(result, "binding.one_core",
-                       "start with mpirun --bind-to numa, or --map-by ppr:N:node:pe=CORES, or "
-                       "--bind-to none",
-                       "%d rank(s), the first is rank %d, may use one core while their node has "
-                       "cores to spare: kernels and network progress are held back",
-                       narrow, first_narrow);
-    if (crowded)
-        cb_result_warn(result, "ranks.oversubscribed", "start at most one rank per core",
-                       "a node runs more ranks (%d) than it has cores: ranks take turns, and times "
-                       "contain waiting for the processor",
-                       survey->largest_node);
-}
-
 static bool is_rdma(const struct cb_topo_nic *nic)
 {
     return nic->up && (strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0);
@@ -160,27 +97,14 @@ int cb_survey_run(const struct cb_coordinator *coordinator, bool knows_nominal,
 {
     const struct cb_coordinator *c = coordinator;
     struct cb_topo_host host;
-    struct cb_rank mine = {.rank = c->rank, .node = c->node, .local_rank = c->local_rank};
     memset(survey, 0, sizeof(*survey));
     int rc = survey_host(c, &host, err);
-    if (rc)
-        return rc;
-    rc = cb_topo_discover_binding(&mine.binding, err);
-    rc = cb_group_agree(c->world, rc, err);
     if (!rc)
-        rc = cb_survey_choose_cpus(c, &mine.binding, survey, err);
-    if (rc)
-        return rc;
-    mine.threads = (int)survey->cpu_count;
-    rc = share_limits(c, &host, survey, err);
+        rc = share_limits(c, &host, survey, err);
     if (!rc)
         rc = c->leaders ? cb_gather_append(c->leaders, &host, &result->nodes, err) : CB_OK;
-    if (!rc)
-        rc = cb_gather_append(c->world, &mine, &result->ranks, err);
     rc = cb_group_agree(c->world, rc, err);
-    if (!rc && c->rank == 0) {
-        warn_about_bindings(survey, result);
+    if (!rc && c->rank == 0)
         warn_about_interfaces(knows_nominal, result);
-    }
     return rc;
 }

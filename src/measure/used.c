@@ -1,8 +1,9 @@
 #include "measure/used.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "measure/gather.h"
 
 /* ---- what was used ---- */
 
@@ -205,19 +206,12 @@ int cb_used_collect(const struct cb_coordinator *coordinator, const struct cb_nc
                     struct cb_result *result, struct cb_error *err)
 {
     const struct cb_coordinator *c = coordinator;
-    struct cb_nccl_use mine = {0}, *all = NULL;
-    int rc = CB_OK;
+    struct cb_nccl_use mine = {0};
+    CB_VEC(struct cb_nccl_use) all = {0};
     cb_nccl_log_read(log, &mine);
-    if (c->rank == 0) {
-        all = calloc((size_t)c->size, sizeof(*all));
-        if (!all)
-            rc = cb_fail(err, CB_E_MEMORY, "no memory for %d ranks", c->size);
-    }
-    rc = cb_group_agree(c->world, rc, err);
-    if (!rc)
-        rc = cb_group_gather(c->world, &mine, sizeof(mine), all, err);
+    int rc = cb_gather_append(c->world, &mine, &all, err);
     if (!rc && c->rank == 0)
-        rc = cb_used_merge(all, (size_t)c->size, result, err);
-    free(all);
+        rc = cb_used_merge(all.items, all.count, result, err);
+    cb_vec_fini(&all);
     return cb_group_agree(c->world, rc, err);
 }

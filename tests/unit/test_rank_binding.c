@@ -200,6 +200,44 @@ static void test_nvml_and_hwloc_are_joined_on_bus_ids(void **state)
     assert_int_equal(cb_facts_find_link(&facts, "GPU2", "mlx5_0:1"), -1);
 }
 
+static void add_rank(struct cb_result *result, int node, const char *bound_by, int cores)
+{
+    struct cb_rank *rank = cb_vec_add(&result->ranks);
+    assert_non_null(rank);
+    rank->rank = (int)result->ranks.count - 1;
+    rank->node = node;
+    rank->binding.cores = cores;
+    snprintf(rank->bound_by, sizeof(rank->bound_by), "%s", bound_by);
+}
+
+/* A small node is not crowded for what runs on a large one, nor has it cores to spare. */
+static void test_warnings_go_by_the_ranks_of_each_node(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    cb_result_init(&result);
+    for (int node = 0; node < 2; node++) {
+        struct cb_topo_host *host = cb_vec_add(&result.nodes);
+        assert_non_null(host);
+        host->cores = node == 0 ? 2 : 8;
+    }
+    for (int i = 0; i < 2; i++)
+        add_rank(&result, 0, "launcher", 1);
+    for (int i = 0; i < 4; i++)
+        add_rank(&result, 1, "commbound", 1);
+    cb_binding_warn(&result);
+    assert_int_equal(result.warnings.count, 0);
+    add_rank(&result, 1, "launcher", 1);
+    add_rank(&result, 0, "", 2);
+    cb_binding_warn(&result);
+    assert_int_equal(result.warnings.count, 2);
+    assert_string_equal(result.warnings.items[0].code, "binding.one_core");
+    assert_non_null(strstr(result.warnings.items[0].text, "1 rank(s), the first is rank 6"));
+    assert_string_equal(result.warnings.items[1].code, "ranks.oversubscribed");
+    assert_non_null(strstr(result.warnings.items[1].text, "more ranks (3)"));
+    cb_result_fini(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +247,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing_to_bind_to, remember, restore),
         cmocka_unit_test_setup_teardown(test_share_of_some_cpus, remember, restore),
         cmocka_unit_test(test_unknown_place),
+        cmocka_unit_test(test_warnings_go_by_the_ranks_of_each_node),
         cmocka_unit_test_setup_teardown(test_cpus_beside_a_device, pretend, stop_pretending),
         cmocka_unit_test_setup_teardown(test_nvml_and_hwloc_are_joined_on_bus_ids, pretend,
                                         stop_pretending),
