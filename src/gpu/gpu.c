@@ -296,20 +296,25 @@ unsigned cb_gpu_count(const struct cb_nvml_api *api, char *reason, size_t reason
     return 0;
 }
 
+bool cb_gpu_address(const struct cb_nvml_api *api, unsigned index, char *text, size_t size_bytes)
+{
+    struct cb_nvml_device *device;
+    struct cb_nvml_pci pci;
+    text[0] = '\0';
+    return api->nvmlDeviceGetHandleByIndex_v2(index, &device) == CB_NVML_SUCCESS &&
+           api->nvmlDeviceGetPciInfo_v3(device, &pci) == CB_NVML_SUCCESS &&
+           cb_gpu_bus_id_normalise(pci.bus_id, text, size_bytes);
+}
+
 int cb_gpu_find(const struct cb_nvml_api *api, const char *bus_id)
 {
     char wanted[32], found[32];
     if (!cb_gpu_bus_id_normalise(bus_id, wanted, sizeof(wanted)))
         return -1;
     unsigned count = cb_gpu_count(api, NULL, 0);
-    for (unsigned i = 0; i < count; i++) {
-        struct cb_nvml_device *device;
-        struct cb_nvml_pci pci;
-        if (api->nvmlDeviceGetHandleByIndex_v2(i, &device) == CB_NVML_SUCCESS &&
-            api->nvmlDeviceGetPciInfo_v3(device, &pci) == CB_NVML_SUCCESS &&
-            cb_gpu_bus_id_normalise(pci.bus_id, found, sizeof(found)) && strcmp(wanted, found) == 0)
+    for (unsigned i = 0; i < count; i++)
+        if (cb_gpu_address(api, i, found, sizeof(found)) && strcmp(wanted, found) == 0)
             return (int)i;
-    }
     return -1;
 }
 

@@ -92,6 +92,10 @@ void cb_gpu_look(const struct cb_nvml_api *api, unsigned index, struct cb_gpu *g
 /* How many cards NVML shows; 0 and a reason (may be NULL) when it cannot say. */
 unsigned cb_gpu_count(const struct cb_nvml_api *api, char *reason, size_t reason_size);
 
+/* Writes the PCI address of the card of an NVML index; false, with *text empty, when it does not
+ * say. Cheaper than a look. */
+bool cb_gpu_address(const struct cb_nvml_api *api, unsigned index, char *text, size_t size_bytes);
+
 /* The NVML index of the card with that PCI address, or -1. */
 int cb_gpu_find(const struct cb_nvml_api *api, const char *bus_id);
 

@@ -11,6 +11,7 @@ struct host_gpus {
     char reason[160]; /* why nothing; empty when the driver answered */
     unsigned found;   /* may exceed count */
     unsigned count;
+    unsigned hidden; /* of found, those that the host's first rank does not see */
     struct cb_gpu gpus[CB_GPUS_PER_HOST];
 };
 
@@ -27,6 +28,80 @@ static void look_at_host(const struct cb_gpu_watch *watch, struct host_gpus *hos
     host->count = host->found < CB_GPUS_PER_HOST ? host->found : CB_GPUS_PER_HOST;
     for (unsigned i = 0; i < host->count; i++)
         cb_gpu_look(&watch->nvml, i, &host->gpus[i]);
+}
+
+static bool has_card(const struct host_gpus *host, const char *bus_id)
+{
+    for (unsigned i = 0; i < host->count; i++)
+        if (strcmp(host->gpus[i].bus_id, bus_id) == 0)
+            return true;
+    return false;
+}
+
+/* What the first rank of this host does not see: more is only there where the launcher lets a
+ * process open some of the host's cards. */
+static void look_at_rest(const struct cb_gpu_watch *watch, const struct host_gpus *first,
+                         struct host_gpus *mine)
+{
+    char bus_id[sizeof(mine->gpus[0].bus_id)];
+    bool is_whole = watch->is_open && first->found == first->count;
+    unsigned count = is_whole ? cb_gpu_count(&watch->nvml, NULL, 0) : 0;
+    memset(mine, 0, sizeof(*mine));
+    for (unsigned i = 0; i < count && mine->count < CB_GPUS_PER_HOST; i++)
+        if (cb_gpu_address(&watch->nvml, i, bus_id, sizeof(bus_id)) && !has_card(first, bus_id))
+            cb_gpu_look(&watch->nvml, i, &mine->gpus[mine->count++]);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    return strcmp(((const struct cb_gpu *)a)->bus_id, ((const struct cb_gpu *)b)->bus_id);
+}
+
+/* Each rank numbers what it sees from 0; the driver numbers all of them by address. */
+static void merge(const struct host_gpus *ranks, size_t count, struct host_gpus *host)
+{
+    for (size_t r = 1; r < count; r++)
+        for (unsigned i = 0; i < ranks[r].count; i++) {
+            const struct cb_gpu *gpu = &ranks[r].gpus[i];
+            if (has_card(host, gpu->bus_id))
+                continue;
+            host->found++;
+            host->hidden++;
+            if (host->count < CB_GPUS_PER_HOST)
+                host->gpus[host->count++] = *gpu;
+        }
+    if (host->hidden == 0)
+        return;
+    host->reason[0] = '\0';
+    qsort(host->gpus, host->count, sizeof(host->gpus[0]), by_address);
+    for (unsigned i = 0; i < host->count; i++)
+        host->gpus[i].index = (int)i;
+}
+
+/* What all ranks of a host see of it, on its first one. Collective over the node's group. */
+static int gather_node(const struct cb_coordinator *c, const struct cb_gpu_watch *watch,
+                       struct host_gpus *host, struct cb_error *err)
+{
+    struct host_gpus *mine = calloc(1, sizeof(*mine));
+    CB_VEC(struct host_gpus) all = {0};
+    double more = 0;
+    int rc = mine ? CB_OK : cb_fail(err, CB_E_MEMORY, "no memory for the GPUs of a host");
+    rc = cb_group_agree(c->node_group, rc, err);
+    if (!rc)
+        rc = cb_group_broadcast(c->node_group, host, sizeof(*host), err);
+    if (!rc && mine && !c->leaders) {
+        look_at_rest(watch, host, mine);
+        more = mine->count;
+    }
+    if (!rc)
+        rc = cb_group_max(c->node_group, &more, 1, err);
+    if (!rc && more > 0)
+        rc = cb_gather_append(c->node_group, mine, &all, err);
+    if (!rc && all.count > 0)
+        merge(all.items, all.count, host);
+    cb_vec_fini(&all);
+    free(mine);
+    return rc;
 }
 
 static int add_host(const struct host_gpus *host, int node, struct cb_result *result)
@@ -62,6 +137,22 @@ static void explain(const struct host_gpus *hosts, int count, struct cb_result *
                  without - 1, hosts[first].reason);
 }
 
+/* NCCL learns of links through the cards that a process may open. */
+static int warn_of_hidden(const struct host_gpus *hosts, int count, struct cb_result *result)
+{
+    for (int i = 0; i < count; i++)
+        if (hosts[i].hidden)
+            return cb_result_warn(
+                result, "gpu.hidden",
+                "let every rank see all GPUs of its node: srun --gpu-bind=none, and "
+                "--gpus-per-node in place of --gpus-per-task",
+                "the launcher hides the GPUs of %.60s from each other: its first rank sees %u of "
+                "%u; NCCL then leaves NVLink and direct access aside",
+                (size_t)i < result->nodes.count ? result->nodes.items[i].name : "?",
+                hosts[i].found - hosts[i].hidden, hosts[i].found);
+    return CB_OK;
+}
+
 static int gather_hosts(const struct cb_coordinator *c, struct host_gpus *mine,
                         struct cb_result *result, struct cb_error *err)
 {
@@ -74,6 +165,8 @@ static int gather_hosts(const struct cb_coordinator *c, struct host_gpus *mine,
             rc = cb_fail(err, CB_E_MEMORY, "no memory for a GPU");
     if (!rc && all.count > 0)
         explain(all.items, (int)all.count, result);
+    if (!rc && warn_of_hidden(all.items, (int)all.count, result))
+        rc = cb_fail(err, CB_E_MEMORY, "no memory for a warning");
     cb_vec_fini(&all);
     return rc;
 }
@@ -92,6 +185,9 @@ int cb_gpu_survey_run(const struct cb_coordinator *coordinator, struct cb_gpu_wa
     rc = cb_group_agree(c->world, rc, err);
     if (!rc && mine && c->leaders)
         look_at_host(watch, mine);
+    if (!rc)
+        rc = gather_node(c, watch, mine, err);
+    rc = cb_group_agree(c->world, rc, err);
     if (!rc)
         rc = gather_hosts(c, mine, result, err);
     free(mine);

@@ -15,7 +15,9 @@ struct cb_gpu_watch {
 };
 
 /* Opens NVML on every rank, looks at every card of every host (used or not, at most
- * CB_GPUS_PER_HOST each) and adds them to rank 0's result by node. A host without NVML is no error:
+ * CB_GPUS_PER_HOST each) and adds them to rank 0's result by node. A launcher may let each rank
+ * open its own card alone: each then looks at what no rank before it on the host sees, and a
+ * warning says that the cards are hidden from each other. A host without NVML is no error:
  * result->gpu_reason names it. To be called before anything touches a GPU, so that what is seen is
  * the state before the start. Collective over the world; every rank returns the same. Errors:
  * CB_E_MEMORY. Close the watch whatever is returned. */

@@ -27,36 +27,45 @@ void simgpu_device_uuid_text(int physical, char out[48])
              u[14], u[15]);
 }
 
+int simgpu_devices_open(int *physical)
+{
+    int present = simgpu_config()->devices, count = 0;
+    present = (int)simgpu_fault_number("devices", -1, "count", present);
+    int shown = (int)simgpu_fault_number("cgroup", -1, "shows", -1);
+    for (int i = 0; i < present && i < SIMGPU_MAX_DEVICES; i++)
+        if (shown < 0 || shown == i)
+            physical[count++] = i;
+    return count;
+}
+
 /* The device that one word of CUDA_VISIBLE_DEVICES means, or -1. */
-static int find_visible(const char *word, int present)
+static int find_visible(const char *word, const int *open, int count)
 {
     char *end;
     long index = strtol(word, &end, 10);
     if (end != word && *end == '\0')
-        return index >= 0 && index < present ? (int)index : -1;
-    for (int i = 0; i < present; i++) {
+        return index >= 0 && index < count ? open[index] : -1;
+    for (int i = 0; i < count; i++) {
         char uuid[48];
-        simgpu_device_uuid_text(i, uuid);
+        simgpu_device_uuid_text(open[i], uuid);
         if (strncmp(word, "GPU-", 4) == 0 && strncmp(uuid, word, strlen(word)) == 0)
-            return i;
+            return open[i];
     }
     return -1;
 }
 
 static void start_process(void)
 {
-    int present = simgpu_config()->devices;
-    present = (int)simgpu_fault_number("devices", -1, "count", present);
-    if (present > SIMGPU_MAX_DEVICES)
-        present = SIMGPU_MAX_DEVICES;
+    int open[SIMGPU_MAX_DEVICES];
+    int count = simgpu_devices_open(open);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (visible == NULL) {
-        for (int i = 0; i < present; i++)
-            process.physical[process.count++] = i;
+        for (int i = 0; i < count; i++)
+            process.physical[process.count++] = open[i];
     } else {
         char *copy = strdup(visible), *rest = copy;
         for (char *word; (word = strsep(&rest, ",")) != NULL;) {
-            int physical = find_visible(word, present);
+            int physical = find_visible(word, open, count);
             if (physical < 0 || process.count == SIMGPU_MAX_DEVICES)
                 break; /* as the real one does: nothing after a bad word counts */
             process.physical[process.count++] = physical;

@@ -109,22 +109,22 @@ int nvmlDeviceGetCount_v2(unsigned *count)
 {
     if (!started)
         return CB_NVML_UNINITIALIZED;
-    *count =
-        (unsigned)simgpu_fault_number("devices", -1, "count", (double)simgpu_config()->devices);
+    int open[MAX_DEVICES];
+    *count = (unsigned)simgpu_devices_open(open);
     return CB_NVML_SUCCESS;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct cb_nvml_device **out)
 {
-    unsigned count = 0;
-    int code = nvmlDeviceGetCount_v2(&count);
-    if (code != CB_NVML_SUCCESS)
-        return code;
-    if (index >= count)
+    int open[MAX_DEVICES];
+    if (!started)
+        return CB_NVML_UNINITIALIZED;
+    if (index >= (unsigned)simgpu_devices_open(open))
         return CB_NVML_INVALID_ARGUMENT;
-    code = check(&devices[index]);
+    struct cb_nvml_device *device = &devices[open[index]];
+    int code = check(device);
     if (code == CB_NVML_SUCCESS)
-        *out = &devices[index];
+        *out = device;
     return code;
 }
 

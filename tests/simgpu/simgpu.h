@@ -104,6 +104,10 @@ int simgpu_rank(void);
 
 /* ---- devices ---- */
 
+/* Fills physical with the devices that this process may open (room for 16), and
+ * returns how many they are: all, or the one that fault "cgroup" leaves. */
+int simgpu_devices_open(int *physical);
+
 /* Devices that this process sees after CUDA_VISIBLE_DEVICES, and the physical one behind one. */
 int simgpu_device_count(void);
 int simgpu_device_physical(int device);
