@@ -5,48 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/formats.h"
-#include "import/run.h"
-
-struct reader {
-    const struct cb_import_source *source;
-    cb_import_logs *logs;
-    struct cb_run *run;              /* NULL before the first benchmark */
-    int time_column, defects_column; /* of the words of a line; -1: none */
-    struct cb_error *err;
-};
+#include "import/reader.h"
 
 static bool is_title(const char *text)
 {
     return strncmp(text, "Benchmarking ", 13) == 0;
 }
 
-static int close_run(struct reader *r)
+static int take_title(struct cb_reader *r, const struct cb_line *line)
 {
-    struct cb_run *run = r->run;
-    r->run = NULL;
-    int rc = run ? cb_run_close(run, r->logs, r->err) : 0;
-    cb_run_free(run);
-    return rc;
-}
-
-static int take_title(struct reader *r, const struct cb_line *line)
-{
-    int rc = close_run(r);
+    int rc = cb_reader_begin_titled(r, line, "IMB");
     if (rc)
         return rc;
-    struct cb_run *run = r->run = cb_run_new(r->source->name, line->number, r->err);
-    if (!run)
-        return CB_E_MEMORY;
+    struct cb_run *run = r->run;
     const char *name = line->text + 13;
     name += strspn(name, " ");
     size_t length = strcspn(name, " ");
     run->test = cb_test_find(name, length);
     if (run->test == CB_TEST_COUNT && (*name == 'I' || *name == 'i')) /* non-blocking */
         run->test = cb_test_find(name + 1, length - 1);
-    run->has_no_footers = true;
-    snprintf(run->tool, sizeof(run->tool), "IMB");
-    r->time_column = r->defects_column = -1;
     if (run->test == CB_TEST_COUNT)
         cb_finding_add(&run->findings, CB_FINDING_NO_TABLE, line->number,
                        "\"%.80s\" is no benchmark of a collective that is known here", line->text);
@@ -68,16 +45,15 @@ static int word_place(const char *text, const char *wanted)
 
 /* "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]": the slowest rank's time is what a
  * training step waits for; of overlap tests the communication alone. */
-static bool take_heading(struct reader *r, const char *text)
+static bool take_heading(struct cb_run *run, const char *text)
 {
+    static const char *const times[] = {"t_pure[usec]", "t_max[usec]", "t[usec]"};
     if (word_place(text, "bytes") != 0 || word_place(text, "#repetitions") < 0)
         return false;
-    r->time_column = word_place(text, "t_pure[usec]");
-    if (r->time_column < 0)
-        r->time_column = word_place(text, "t_max[usec]");
-    if (r->time_column < 0)
-        r->time_column = word_place(text, "t[usec]");
-    r->defects_column = word_place(text, "defects");
+    run->time_column = 0;
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && run->time_column <= 0; i++)
+        run->time_column = word_place(text, times[i]);
+    run->defects_column = word_place(text, "defects");
     return true;
 }
 
@@ -94,54 +70,40 @@ static int read_numbers(const char *text, double *numbers, int most)
     return count;
 }
 
-static int take_numbers(struct reader *r, const struct cb_line *line)
+static int take_numbers(struct cb_reader *r, const struct cb_line *line)
 {
     enum { MOST = 16 };
     double numbers[MOST];
     struct cb_run *run = r->run;
     int count = read_numbers(line->text, numbers, MOST);
-    if (r->time_column < 0 || run->test == CB_TEST_COUNT || count <= r->time_column || count < 3)
+    if (run->time_column <= 0 || run->test == CB_TEST_COUNT || count <= run->time_column ||
+        count < 3)
         return 0;
-    double time_us = numbers[r->time_column];
-    if (r->defects_column > 0 && r->defects_column < count && numbers[r->defects_column] > 0)
+    double time_us = numbers[run->time_column];
+    if (run->defects_column > 0 && run->defects_column < count && numbers[run->defects_column] > 0)
         cb_finding_add(&run->findings, CB_FINDING_WRONG_RESULTS, line->number,
                        "the benchmark's check found defects");
     return cb_run_add_time(run, line->number, numbers[0], time_us / 1e6, r->err);
 }
 
-static int take_line(struct reader *r, const struct cb_line *line)
+static int take_line(struct cb_reader *r, const struct cb_line *line)
 {
     if (is_title(line->text))
         return take_title(r, line);
-    if (!r->run)
+    if (!r->run->is_titled)
         return 0;
     if (strncmp(line->text, "#processes = ", 13) == 0)
         r->run->launched_ranks = cb_line_count_behind(line->text, "#processes = ");
     else if (isdigit((unsigned char)*line->text))
         return take_numbers(r, line);
-    else if (!take_heading(r, line->text))
+    else if (!take_heading(r->run, line->text))
         cb_run_read_trouble(r->run, line);
     return 0;
 }
 
 int cb_imb_read(const struct cb_import_source *source, cb_import_logs *logs, struct cb_error *err)
 {
-    struct reader r = {.source = source, .logs = logs, .err = err};
-    struct cb_lines lines;
-    struct cb_line line;
-    int rc = 0;
-    cb_lines_init(&lines, source->text, source->length_bytes);
-    while (rc == 0 && cb_lines_next(&lines, &line)) {
-        if (is_title(line.text) && logs->count >= CB_IMPORT_RUNS)
-            break;
-        rc = take_line(&r, &line);
-        if (r.run)
-            r.run->last_line = line.number;
-    }
-    if (rc == 0)
-        rc = close_run(&r);
-    cb_run_free(r.run);
-    return rc;
+    return cb_reader_read(source, take_line, logs, err);
 }
 
 bool cb_imb_is(const struct cb_import_source *source)

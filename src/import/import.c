@@ -36,19 +36,6 @@ void cb_import_logs_fini(cb_import_logs *logs)
     cb_vec_fini(logs);
 }
 
-static int note_many_runs(struct cb_import *last, struct cb_error *err)
-{
-    struct cb_import_finding *added = cb_vec_add(&last->findings);
-    if (!added)
-        return cb_fail(err, CB_E_MEMORY, "no memory for the findings in %s", last->file);
-    added->line = last->first_line;
-    snprintf(added->code, sizeof(added->code), "%s",
-             cb_finding_kind(CB_FINDING_SEVERAL_RUNS)->code);
-    snprintf(added->text, sizeof(added->text),
-             "the file holds more than %d runs: what follows is not told apart", CB_IMPORT_RUNS);
-    return 0;
-}
-
 int cb_import_read(const char *name, const char *text, size_t length_bytes, cb_import_logs *logs,
                    struct cb_error *err)
 {
@@ -58,8 +45,6 @@ int cb_import_read(const char *name, const char *text, size_t length_bytes, cb_i
         if (!formats[i].is(&source))
             continue;
         int rc = formats[i].read(&source, logs, err);
-        if (rc == 0 && logs->count - before >= CB_IMPORT_RUNS)
-            rc = note_many_runs(&logs->items[logs->count - 1].summary, err);
         if (rc)
             fini_from(logs, before);
         return rc;

@@ -3,18 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/formats.h"
-#include "import/run.h"
+#include "import/reader.h"
 
 #define GIGA 1e9
-
-struct reader {
-    const struct cb_import_source *source;
-    cb_import_logs *logs;
-    struct cb_run *run;
-    int last_line; /* that was read */
-    struct cb_error *err;
-};
 
 /* ---- banners and footers ---- */
 
@@ -29,11 +20,11 @@ static bool is_banner(const char *text)
     return strstr(text, "nThread") && strstr(text, "minBytes");
 }
 
-static int take_banner(struct reader *r, const struct cb_line *line)
+static int take_banner(struct cb_reader *r, const struct cb_line *line)
 {
     struct cb_banner *banner = cb_vec_add(&r->run->banners);
     if (!banner)
-        return cb_fail(r->err, CB_E_MEMORY, "no memory to read %s", r->source->name);
+        return cb_fail(r->err, CB_E_MEMORY, "no memory to read %s", r->name);
     banner->line = line->number;
     banner->label = line->label;
     banner->rows_before = r->run->rows.count;
@@ -95,21 +86,6 @@ static bool is_elision(const struct cb_line *line)
 
 /* ---- runs ---- */
 
-static int close_run(struct reader *r)
-{
-    struct cb_run *run = r->run;
-    int rc = 0;
-    r->run = NULL;
-    bool is_empty = run->rows.count == 0 && run->banners.count == 0 && run->head_lines == 0 &&
-                    run->ranks.count == 0 && run->average_count == 0 && r->logs->count > 0;
-    if (!is_empty) {
-        run->last_line = r->last_line;
-        rc = cb_run_close(run, r->logs, r->err);
-    }
-    cb_run_free(run);
-    return rc;
-}
-
 /* Whether the run has printed its end as often as its beginning. */
 static bool is_over(const struct cb_run *run)
 {
@@ -118,18 +94,12 @@ static bool is_over(const struct cb_run *run)
 }
 
 /* The beginning of a run: a new one where the last is over. */
-static int begin(struct reader *r, const struct cb_line *line)
+static int begin(struct cb_reader *r, const struct cb_line *line)
 {
-    if (!is_over(r->run) || r->logs->count >= CB_IMPORT_RUNS)
-        return 0;
-    int rc = close_run(r);
-    if (rc)
-        return rc;
-    r->run = cb_run_new(r->source->name, line->number, r->err);
-    return r->run ? 0 : CB_E_MEMORY;
+    return is_over(r->run) ? cb_reader_begin(r, line) : 0;
 }
 
-static int take_heading(struct reader *r, const struct cb_line *line,
+static int take_heading(struct cb_reader *r, const struct cb_line *line,
                         const struct cb_columns *columns)
 {
     int rc = begin(r, line);
@@ -145,7 +115,7 @@ static int take_heading(struct reader *r, const struct cb_line *line,
     return 0;
 }
 
-static int take_row(struct reader *r, const struct cb_line *line, struct cb_table_row *row,
+static int take_row(struct cb_reader *r, const struct cb_line *line, struct cb_table_row *row,
                     enum cb_row_kind kind)
 {
     struct cb_findings *findings = &r->run->findings;
@@ -173,7 +143,7 @@ static int take_row(struct reader *r, const struct cb_line *line, struct cb_tabl
 /* ---- lines ---- */
 
 /* Lines that tests print around their tables. True when it was one. */
-static bool take_frame(struct reader *r, const struct cb_line *line, int *rc)
+static bool take_frame(struct cb_reader *r, const struct cb_line *line, int *rc)
 {
     const char *text = line->text;
     if (is_banner(text)) {
@@ -209,7 +179,7 @@ static bool take_frame(struct reader *r, const struct cb_line *line, int *rc)
 }
 
 /* The program's name in a command line; where it follows a finished run it belongs to the next. */
-static int take_command(struct reader *r, const struct cb_line *line)
+static int take_command(struct cb_reader *r, const struct cb_line *line)
 {
     enum cb_test test = cb_test_find_in(line->text);
     if (test == CB_TEST_COUNT)
@@ -225,7 +195,7 @@ static int take_command(struct reader *r, const struct cb_line *line)
     return rc;
 }
 
-static int take_line(struct reader *r, const struct cb_line *line)
+static int take_line(struct cb_reader *r, const struct cb_line *line)
 {
     struct cb_columns columns;
     struct cb_table_row row;
@@ -262,22 +232,7 @@ static int take_line(struct reader *r, const struct cb_line *line)
 int cb_nccl_tests_read(const struct cb_import_source *source, cb_import_logs *logs,
                        struct cb_error *err)
 {
-    struct reader r = {.source = source, .logs = logs, .err = err};
-    struct cb_lines lines;
-    struct cb_line line;
-    int rc = 0;
-    r.run = cb_run_new(source->name, 1, err);
-    if (!r.run)
-        return CB_E_MEMORY;
-    cb_lines_init(&lines, source->text, source->length_bytes);
-    while (rc == 0 && cb_lines_next(&lines, &line)) {
-        rc = take_line(&r, &line);
-        r.last_line = line.number;
-    }
-    if (r.run && rc == 0)
-        rc = close_run(&r);
-    cb_run_free(r.run);
-    return rc;
+    return cb_reader_read(source, take_line, logs, err);
 }
 
 bool cb_nccl_tests_is(const struct cb_import_source *source)

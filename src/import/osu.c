@@ -5,18 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/formats.h"
-#include "import/run.h"
-
-struct reader {
-    const struct cb_import_source *source;
-    cb_import_logs *logs;
-    struct cb_run *run;
-    bool has_title;
-    int launched_ranks;
-    int time_column; /* of the numbers behind the size */
-    struct cb_error *err;
-};
+#include "import/reader.h"
 
 /* "OSU MPI-CUDA Allreduce Latency Test v7.0" */
 static bool is_title(const char *text)
@@ -24,33 +13,14 @@ static bool is_title(const char *text)
     return strncmp(text, "OSU ", 4) == 0 && strstr(text, " Test");
 }
 
-static int close_run(struct reader *r)
+static int take_title(struct cb_reader *r, const struct cb_line *line)
 {
-    struct cb_run *run = r->run;
-    int rc = 0;
-    r->run = NULL;
-    if (r->has_title)
-        rc = cb_run_close(run, r->logs, r->err);
-    cb_run_free(run);
-    return rc;
-}
-
-static int take_title(struct reader *r, const struct cb_line *line)
-{
-    int rc = r->has_title ? close_run(r) : 0;
+    int rc = cb_reader_begin_titled(r, line, "OSU");
     if (rc)
         return rc;
-    if (!r->run)
-        r->run = cb_run_new(r->source->name, line->number, r->err);
-    if (!r->run)
-        return CB_E_MEMORY;
     struct cb_run *run = r->run;
-    r->has_title = true;
-    r->time_column = 0;
-    run->first_line = line->number;
-    run->has_no_footers = true;
+    run->time_column = 1;
     run->launched_ranks = r->launched_ranks;
-    snprintf(run->tool, sizeof(run->tool), "OSU");
     for (const char *word = line->text; *word && run->test == CB_TEST_COUNT;
          word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
@@ -66,14 +36,14 @@ static int take_title(struct reader *r, const struct cb_line *line)
 /* "Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations": the slowest rank's time is
  * what a training step waits for; of overlap tests the communication alone. Headings are two blanks
  * and more apart. */
-static void take_heading(struct reader *r, const char *text)
+static void take_heading(struct cb_run *run, const char *text)
 {
     static const char *const wanted[] = {"Pure Comm", "Max Latency", "Avg Latency", "Latency"};
     for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++) {
-        int column = -1;
+        int column = 0;
         for (const char *at = text; *at; column++) {
-            if (column >= 0 && strncmp(at, wanted[w], strlen(wanted[w])) == 0) {
-                r->time_column = column;
+            if (column > 0 && strncmp(at, wanted[w], strlen(wanted[w])) == 0) {
+                run->time_column = column;
                 return;
             }
             const char *end = strstr(at, "  ");
@@ -82,7 +52,7 @@ static void take_heading(struct reader *r, const char *text)
     }
 }
 
-static int take_numbers(struct reader *r, const struct cb_line *line)
+static int take_numbers(struct cb_reader *r, const struct cb_line *line)
 {
     char *end;
     const char *at = line->text;
@@ -90,7 +60,7 @@ static int take_numbers(struct reader *r, const struct cb_line *line)
     double size_bytes = strtod(at, &end), time_us = -1;
     if (end == at || (*end != ' ' && *end != '\0') || size_bytes < 0 || run->test == CB_TEST_COUNT)
         return 0;
-    for (int column = 0; column <= r->time_column; column++) {
+    for (int column = 1; column <= run->time_column; column++) {
         at = end;
         time_us = strtod(at, &end);
         if (end == at)
@@ -102,14 +72,14 @@ static int take_numbers(struct reader *r, const struct cb_line *line)
     return cb_run_add_time(run, line->number, size_bytes, time_us / 1e6, r->err);
 }
 
-static int take_line(struct reader *r, const struct cb_line *line)
+static int take_line(struct cb_reader *r, const struct cb_line *line)
 {
     int launched = cb_launch_ranks(line->text);
     if (launched > 0)
         r->launched_ranks = launched;
     if (is_title(line->text))
         return take_title(r, line);
-    if (!r->has_title) {
+    if (!r->run->is_titled) {
         cb_run_read_nccl(r->run, line);
         cb_run_read_trouble(r->run, line);
         return 0;
@@ -117,7 +87,7 @@ static int take_line(struct reader *r, const struct cb_line *line)
     if (isdigit((unsigned char)*line->text) || *line->text == '-')
         return take_numbers(r, line);
     if (strncmp(line->text, "Size", 4) == 0)
-        take_heading(r, line->text);
+        take_heading(r->run, line->text);
     else if (strncmp(line->text, "Datatype: ", 10) == 0)
         snprintf(r->run->dtype, sizeof(r->run->dtype), "%.*s", (int)strcspn(line->text + 10, ". "),
                  line->text + 10);
@@ -128,25 +98,7 @@ static int take_line(struct reader *r, const struct cb_line *line)
 
 int cb_osu_read(const struct cb_import_source *source, cb_import_logs *logs, struct cb_error *err)
 {
-    struct reader r = {.source = source, .logs = logs, .err = err};
-    struct cb_lines lines;
-    struct cb_line line;
-    int rc = 0;
-    r.run = cb_run_new(source->name, 1, err);
-    if (!r.run)
-        return CB_E_MEMORY;
-    cb_lines_init(&lines, source->text, source->length_bytes);
-    while (rc == 0 && cb_lines_next(&lines, &line)) {
-        if (is_title(line.text) && logs->count >= CB_IMPORT_RUNS)
-            break;
-        rc = take_line(&r, &line);
-        if (r.run)
-            r.run->last_line = line.number;
-    }
-    if (r.run && rc == 0)
-        rc = close_run(&r);
-    cb_run_free(r.run);
-    return rc;
+    return cb_reader_read(source, take_line, logs, err);
 }
 
 bool cb_osu_is(const struct cb_import_source *source)

@@ -54,6 +54,8 @@ struct cb_run {
     int head_lines; /* heading of a table seen */
     struct cb_columns columns;
     bool heading_in_place_only;
+    bool is_titled;                  /* OSU and IMB: by a line that begins a run */
+    int time_column, defects_column; /* of theirs: which word of a line; 0: not known */
     char build[CB_TEXT];
     CB_VEC(struct cb_table_row) rows;
     CB_VEC(struct cb_listed_rank) ranks;

@@ -371,6 +371,20 @@ static void test_earlier_logs_stay(void **state)
     cb_import_logs_fini(&logs);
 }
 
+/* A later file without data is not passed over in silence. */
+static void test_a_later_file_says_that_it_is_empty(void **state)
+{
+    (void)state;
+    static const char text[] = "NCCL INFO Bootstrap: Using eth0\n";
+    cb_import_logs logs;
+    struct cb_error err = {0};
+    read_own("headerless_tail.log", &logs);
+    assert_ok(cb_import_read("later", text, sizeof(text) - 1, &logs, &err), &err);
+    assert_int_equal(logs.count, 2);
+    assert_int_equal(logs.items[1].summary.state, NO_RESULT);
+    cb_import_logs_fini(&logs);
+}
+
 static void test_numbers_that_cannot_be(void **state)
 {
     (void)state;
@@ -399,18 +413,28 @@ static void test_numbers_that_cannot_be(void **state)
 static void test_many_runs(void **state)
 {
     (void)state;
-    enum { RUNS = 300 };
+    enum { MOST = 256 };
     static const char run[] = "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)\n"
                               "# Avg bus bandwidth    : 1\n";
-    char *text = malloc(RUNS * sizeof(run));
+    static const char title[] = "# Benchmarking Allreduce\n#bytes #repetitions t[usec]\n";
+    static const struct {
+        const char *text;
+        size_t length_bytes;
+    } formats[] = {{run, sizeof(run) - 1}, {title, sizeof(title) - 1}};
+    char *text = malloc((MOST + 1) * sizeof(run));
     assert_non_null(text);
-    for (size_t i = 0; i < RUNS; i++)
-        memcpy(text + i * (sizeof(run) - 1), run, sizeof(run));
-    cb_import_logs logs;
-    read_text("many", text, RUNS * (sizeof(run) - 1), &logs);
-    assert_in_range(logs.count, 200, RUNS - 1);
-    assert_non_null(cb_find_code(&logs.items[logs.count - 1].summary, "several_runs"));
-    cb_import_logs_fini(&logs);
+    for (size_t format = 0; format < COUNT(formats); format++)
+        for (size_t runs = MOST; runs <= MOST + 1; runs++) {
+            size_t length_bytes = formats[format].length_bytes;
+            cb_import_logs logs;
+            for (size_t i = 0; i < runs; i++)
+                memcpy(text + i * length_bytes, formats[format].text, length_bytes);
+            read_text("many", text, runs * length_bytes, &logs);
+            assert_int_equal(logs.count, MOST);
+            assert_true((runs > MOST) ==
+                        (cb_find_code(&logs.items[MOST - 1].summary, "several_runs") != NULL));
+            cb_import_logs_fini(&logs);
+        }
     free(text);
 }
 
@@ -566,6 +590,7 @@ int main(void)
         cmocka_unit_test(test_a_missing_row_is_seen),
         cmocka_unit_test(test_no_log),
         cmocka_unit_test(test_earlier_logs_stay),
+        cmocka_unit_test(test_a_later_file_says_that_it_is_empty),
         cmocka_unit_test(test_numbers_that_cannot_be),
         cmocka_unit_test(test_many_runs),
         cmocka_unit_test(test_causes),
