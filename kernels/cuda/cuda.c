@@ -158,19 +158,22 @@ static int look_at_gpu(struct cb_cuda_gpu *gpu, struct cb_error *err)
 {
     struct {
         enum cudaDeviceAttr attribute;
-        int value;
-    } asked[] = {{cudaDevAttrMultiProcessorCount, 0},
-                 {cudaDevAttrComputeCapabilityMajor, 0},
-                 {cudaDevAttrComputeCapabilityMinor, 0},
-                 {cudaDevAttrL2CacheSize, 0}};
+        int device, value;
+    } asked[] = {{cudaDevAttrMultiProcessorCount, gpu->index, 0},
+                 {cudaDevAttrComputeCapabilityMajor, gpu->index, 0},
+                 {cudaDevAttrComputeCapabilityMinor, gpu->index, 0},
+                 {cudaDevAttrL2CacheSize, gpu->index, 0},
+                 {cudaDevAttrComputeMode, gpu->peer, 0}};
     int rc = CB_OK;
     for (size_t i = 0; !rc && i < sizeof(asked) / sizeof(asked[0]); i++)
-        rc = CB_CUDA(cudaDeviceGetAttribute(&asked[i].value, asked[i].attribute, gpu->index), err);
+        rc = CB_CUDA(cudaDeviceGetAttribute(&asked[i].value, asked[i].attribute, asked[i].device),
+                     err);
     if (rc)
         return rc;
     gpu->processors = asked[0].value;
     gpu->compute_capability = 10 * asked[1].value + asked[2].value;
     gpu->l2_bytes = (uint64_t)asked[3].value;
+    gpu->peer_mode = asked[4].value;
     return CB_OK;
 }
 
@@ -228,6 +231,9 @@ static const char *find_obstacle(const struct cb_kernels *set, enum cb_kernel ke
         return set->cublaslt ? cb_cuda_gemm_obstacle(&set->gpu, dtype) : set->no_gemm;
     if (kernel == CB_KERNEL_PEER && set->gpu.peer == set->gpu.index)
         return "this process sees no other GPU";
+    /* The peer is another rank's: only one of the two gets memory there. */
+    if (kernel == CB_KERNEL_PEER && set->gpu.peer_mode != cudaComputeModeDefault)
+        return "the other GPU is in exclusive mode (nvidia-smi -c DEFAULT lets two processes in)";
     if (families[kernel] == &cb_cuda_memory && dtype != CB_DTYPE_FLOAT32 &&
         dtype != CB_DTYPE_FLOAT64)
         return "the GPU's memory kernels compute in float32 and float64";

@@ -42,6 +42,7 @@ extern const struct cb_cuda_family cb_cuda_transfer;
 
 struct cb_cuda_gpu {
     int index, peer; /* peer is index where there is none */
+    int peer_mode;   /* of the peer, an enum cudaComputeMode */
     int processors;
     int compute_capability; /* 10 x major + minor */
     uint64_t l2_bytes;

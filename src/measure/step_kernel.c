@@ -11,12 +11,24 @@ static const double kernel_sample_s = 0.02;
 struct kernel_object {
     const struct cb_kernel_ops *ops;
     struct cb_kernels *set;
+    bool is_idle; /* this rank cannot, but others can: it goes through the same exchanges */
 };
 
 static int run_kernel(void *object, int operations, double *elapsed_s, struct cb_error *err)
 {
     const struct kernel_object *o = object;
-    return o->ops->run(o->set, operations, elapsed_s, err);
+    *elapsed_s = 0;
+    return o->is_idle ? CB_OK : o->ops->run(o->set, operations, elapsed_s, err);
+}
+
+static int verify_kernel(const struct kernel_object *o, struct cb_kernel_row *row,
+                         struct cb_error *err)
+{
+    uint64_t wrong = 0;
+    int rc = o->is_idle ? CB_OK : o->ops->verify(o->set, &wrong, err);
+    if (!rc)
+        row->wrong += wrong;
+    return rc;
 }
 
 static bool crosses_pcie(enum cb_kernel kernel)
@@ -35,6 +47,53 @@ static void look_at_link(const struct cb_gpu_watch *watch, struct cb_kernel_row 
     row->pcie_width = sample.pcie_width > 0 ? sample.pcie_width : 0;
 }
 
+/* Gets the kernel ready, as far as this rank's machine can: where the card or its library has no
+ * such kernel, the row is skipped and says why. *works: some rank has it. Collective. */
+static int prepare_kernel(struct cb_runner *runner, const struct cb_item *item,
+                          struct kernel_object *o, struct cb_kernel_work *work,
+                          struct cb_kernel_row *row, bool *works, struct cb_error *err)
+{
+    struct cb_error why;
+    cb_error_clear(&why);
+    int rc = CB_OK;
+    o->is_idle = !o->ops->supports(o->set, item->kernel, item->kernel_dtype, row->reason,
+                                   sizeof(row->reason));
+    if (!o->is_idle)
+        rc = o->ops->prepare(o->set, item->kernel, item->kernel_dtype, work, &why);
+    if (rc == CB_E_UNSUPPORTED) {
+        snprintf(row->reason, sizeof(row->reason), "%.120s%s%.110s", why.what,
+                 why.detail[0] ? ": " : "", why.detail);
+        o->is_idle = true;
+        rc = CB_OK;
+    } else if (rc) {
+        *err = why;
+    }
+    if (o->is_idle)
+        row->status = CB_STATUS_SKIPPED;
+    rc = cb_group_agree(runner->coordinator->world, rc, err);
+    double working = !o->is_idle;
+    if (!rc)
+        rc = cb_group_max(runner->coordinator->world, &working, 1, err);
+    *works = working > 0;
+    return rc;
+}
+
+static void fill_row(struct cb_runner *runner, const struct cb_kernel_work *work,
+                     const struct cb_timing *timing, struct cb_kernel_row *row)
+{
+    struct cb_time_stats own;
+    cb_sampler_summarise(&runner->own, &own);
+    row->status = cb_timing_status(timing, row->wrong);
+    row->small = work->small;
+    row->threads = work->threads;
+    row->size_bytes = work->size_bytes;
+    row->samples = timing->samples;
+    row->flops_per_s = work->flops / own.median_s;
+    row->bytes_per_s = work->bytes / own.median_s;
+    row->ci95_relative = own.ci95_relative;
+    snprintf(row->variant, sizeof(row->variant), "%s", work->variant);
+}
+
 /* Fills this rank's row. Every rank computes at once, as in training, and each keeps its own times.
  */
 static int measure_kernel(struct cb_runner *runner, const struct cb_item *item,
@@ -42,48 +101,37 @@ static int measure_kernel(struct cb_runner *runner, const struct cb_item *item,
 {
     const struct cb_kernel_ops *ops = runner->config->kernels;
     const struct cb_coordinator *c = runner->coordinator;
-    struct cb_kernel_work work;
+    struct kernel_object object = {.ops = ops, .set = runner->kernels};
+    struct cb_kernel_work work = {0};
+    struct cb_timing timing;
+    bool works = false;
     double warm_s;
-    int rc = ops->prepare(runner->kernels, item->kernel, item->kernel_dtype, &work, err);
-    rc = cb_group_agree(c->world, rc, err);
-    if (rc)
+    int rc = prepare_kernel(runner, item, &object, &work, row, &works, err);
+    if (rc || !works)
         return rc;
-    rc = ops->run(runner->kernels, 1, &warm_s, err);
+    rc = run_kernel(&object, 1, &warm_s, err);
     if (!rc)
-        rc = ops->verify(runner->kernels, &row->wrong, err);
+        rc = verify_kernel(&object, row, err);
     rc = cb_group_agree(c->world, rc, err);
     if (rc)
         goto release;
 
-    struct kernel_object object = {ops, runner->kernels};
     struct cb_timed timed = {.run = run_kernel,
                              .object = &object,
                              .together = c->node_group,
                              .decides = c->world,
                              .sample_s = kernel_sample_s,
                              .own = &runner->own};
-    struct cb_timing timing;
-    struct cb_time_stats own;
     rc = cb_timing_take(runner, &timed, &timing, err);
-    if (!rc && crosses_pcie(item->kernel))
+    if (!rc && crosses_pcie(item->kernel) && !object.is_idle)
         look_at_link(runner->config->watch, row);
-    uint64_t wrong_after = 0; /* the timed operations computed, too */
-    if (!rc)
-        rc = ops->verify(runner->kernels, &wrong_after, err);
+    if (!rc) /* the timed operations computed, too */
+        rc = verify_kernel(&object, row, err);
     if (rc)
         goto release;
-    row->wrong += wrong_after;
-    cb_sampler_summarise(&runner->own, &own);
     *interrupted = timing.interrupted;
-    row->status = cb_timing_status(&timing, row->wrong);
-    row->small = work.small;
-    row->threads = work.threads;
-    row->size_bytes = work.size_bytes;
-    row->samples = timing.samples;
-    row->flops_per_s = work.flops / own.median_s;
-    row->bytes_per_s = work.bytes / own.median_s;
-    row->ci95_relative = own.ci95_relative;
-    snprintf(row->variant, sizeof(row->variant), "%s", work.variant);
+    if (!object.is_idle)
+        fill_row(runner, &work, &timing, row);
 
 release:
     ops->release(runner->kernels);
@@ -101,17 +149,11 @@ int cb_step_open_kernels(struct cb_runner *runner, struct cb_error *err)
 int cb_step_kernel(struct cb_runner *runner, const struct cb_item *item, bool *interrupted,
                    struct cb_error *err)
 {
-    const struct cb_kernel_ops *ops = runner->config->kernels;
     struct cb_kernel_row row = {.rank = runner->coordinator->rank, .dtype = item->kernel_dtype};
     snprintf(row.kernel, sizeof(row.kernel), "%s", cb_kernel_name(item->kernel));
     int rc = cb_step_open_kernels(runner, err);
-    if (rc)
-        return rc;
-    if (ops->supports(runner->kernels, item->kernel, item->kernel_dtype, row.reason,
-                      sizeof(row.reason)))
+    if (!rc)
         rc = measure_kernel(runner, item, &row, interrupted, err);
-    else
-        row.status = CB_STATUS_SKIPPED;
     rc = cb_group_agree(runner->coordinator->world, rc, err);
     if (rc || *interrupted)
         return rc;

@@ -109,8 +109,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
     int32_t *place = attribute == CUBLASLT_MATMUL_DESC_TRANSA   ? &description->transpose_a
                      : attribute == CUBLASLT_MATMUL_DESC_TRANSB ? &description->transpose_b
                                                                 : NULL;
+    if (attribute == CUBLASLT_MATMUL_DESC_FAST_ACCUM) /* changes no product here */
+        return size_bytes == sizeof(int8_t) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
     if (place == NULL)
-        return CUBLAS_STATUS_SUCCESS; /* nothing that changes a product */
+        return CUBLAS_STATUS_INVALID_VALUE; /* not known here: nothing is taken unseen */
     if (size_bytes != sizeof(*place))
         return CUBLAS_STATUS_INVALID_VALUE;
     memcpy(place, value, sizeof(*place));
@@ -154,8 +156,11 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     cublasLtMatmulPreferenceAttributes_t attribute,
                                                     const void *value, size_t size_bytes)
 {
-    (void)preference, (void)attribute, (void)value, (void)size_bytes;
-    return CUBLAS_STATUS_SUCCESS;
+    size_t expected = attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES     ? sizeof(uint64_t)
+                      : attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK ? sizeof(uint32_t)
+                                                                                : 0;
+    (void)preference, (void)value;
+    return size_bytes == expected ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 /* ---- products ---- */
@@ -178,6 +183,19 @@ static int find_format(const struct description *description, const struct layou
     }
 }
 
+/* The real one's rules of 8-bit types: A transposed and B not, every size a multiple of 16, the
+ * product in a wider type. */
+static bool is_float8_right(const struct description *description, const struct layout *a,
+                            const struct layout *b, const struct layout *d)
+{
+    const uint64_t unit = 16;
+    bool is_wide = d->type == CUDA_R_16BF || d->type == CUDA_R_16F || d->type == CUDA_R_32F;
+    return description->compute == CUBLAS_COMPUTE_32F && description->scale == CUDA_R_32F &&
+           description->transpose_a == CUBLAS_OP_T && description->transpose_b == CUBLAS_OP_N &&
+           b->type == a->type && is_wide &&
+           (a->rows | a->columns | b->rows | b->columns | d->rows | d->columns) % unit == 0;
+}
+
 /* Proposals differ in speed, the best is not the first: a caller that tries them gains 5 %. */
 static const double speeds[] = {0.95, 1.0, 0.8};
 #define PROPOSALS ((int)(sizeof(speeds) / sizeof(speeds[0])))
@@ -189,11 +207,17 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t ope
                                cublasLtMatmulPreference_t preference, int wanted,
                                cublasLtMatmulHeuristicResult_t *out, int *found)
 {
-    (void)handle, (void)b_layout, (void)c_layout, (void)d_layout, (void)preference;
+    (void)handle, (void)c_layout, (void)preference;
     int format = find_format((const struct description *)(void *)operation,
                              (const struct layout *)(void *)a_layout);
     *found = 0;
-    if (format < 0 || simgpu_config()->flops_per_s[format] <= 0)
+    if (format < 0 || simgpu_config()->flops_per_s[format] <= 0 ||
+        simgpu_fault("cublas_unsupported", simgpu_device_physical(simgpu_device_current())))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (format == SIMGPU_FP8 && !is_float8_right((const struct description *)(void *)operation,
+                                                 (const struct layout *)(void *)a_layout,
+                                                 (const struct layout *)(void *)b_layout,
+                                                 (const struct layout *)(void *)d_layout))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < wanted && i < PROPOSALS; i++) {
         memset(&out[i], 0, sizeof(out[i]));

@@ -371,6 +371,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     cudaError_t error = cudaGetDeviceProperties(&prop, device);
     if (error != cudaSuccess)
         return error;
+    int physical = simgpu_device_physical(device);
     const struct {
         enum cudaDeviceAttr attribute;
         int value;
@@ -393,7 +394,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         {cudaDevAttrUnifiedAddressing, 1},
         {cudaDevAttrEccEnabled, 1},
         {cudaDevAttrCanMapHostMemory, 1},
-        {cudaDevAttrComputeMode, 0},
+        {cudaDevAttrComputeMode, simgpu_fault("exclusive", physical)
+                                     ? cudaComputeModeExclusiveProcess
+                                     : cudaComputeModeDefault},
         {cudaDevAttrClockRate, (int)(simgpu_config()->sm_max_mhz * 1000)},
         {cudaDevAttrMemoryClockRate, (int)(simgpu_config()->memory_mhz * 1000)},
         {cudaDevAttrHostNumaId, -1},
