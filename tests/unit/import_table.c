@@ -8,23 +8,6 @@
 
 #define GIGA 1e9
 
-char *cb_read_log(const char *folder, const char *file, size_t *length_bytes)
-{
-    char path[1024];
-    enum { MOST = 1 << 20 };
-    snprintf(path, sizeof(path), "%s/%s", folder, file);
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return NULL;
-    char *text = malloc(MOST + 1);
-    if (text) {
-        *length_bytes = fread(text, 1, MOST, stream);
-        text[*length_bytes] = '\0';
-    }
-    fclose(stream);
-    return text;
-}
-
 const struct cb_import_finding *cb_find_code(const struct cb_import *import, const char *code)
 {
     for (size_t i = 0; i < import->findings.count; i++)

@@ -19,9 +19,6 @@ struct cb_expected_import {
     const char *codes[CB_CODES];             /* findings that must be there */
 };
 
-/* Reads a file of a folder, ended by a NUL; NULL when it is not there. The caller frees it. */
-char *cb_read_log(const char *folder, const char *file, size_t *length_bytes);
-
 /* Fails unless the import is as expected. */
 void cb_check_import(const struct cb_expected_import *expected, const struct cb_import *import);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cb_test.h"
+#include "data_files.h"
 #include "import_table.h"
 
 #define GRADED CB_IMPORT_GRADED
@@ -95,7 +96,7 @@ static const struct cb_expected_import several[] = {
 
 static char *own_log(const char *file, size_t *length_bytes)
 {
-    char *text = cb_read_log(CB_OWN_LOGS, file, length_bytes);
+    char *text = data_read(CB_OWN_LOGS, file, length_bytes);
     if (!text)
         fail_msg("%s is not in %s", file, CB_OWN_LOGS);
     return text;

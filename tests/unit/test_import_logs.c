@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cb_test.h"
+#include "data_files.h"
 #include "import_table.h"
 
 #define ANY CB_ANY
@@ -68,7 +69,7 @@ static const struct cb_expected_import logs[] = {
 /* clang-format on */
 #define LOG_COUNT (sizeof(logs) / sizeof(logs[0]))
 
-static char folder[512]; /* of the logs */
+static const char *folder; /* of the logs */
 
 static void read_text(const char *name, const char *text, size_t length_bytes, cb_import_logs *read)
 {
@@ -84,7 +85,7 @@ static void test_every_log(void **state)
     size_t length_bytes;
     for (size_t i = 0; i < LOG_COUNT; i++) {
         cb_import_logs read;
-        char *text = cb_read_log(folder, logs[i].file, &length_bytes);
+        char *text = data_read(folder, logs[i].file, &length_bytes);
         assert_non_null(text);
         read_text(logs[i].file, text, length_bytes, &read);
         cb_check_import(&logs[i], &read.items[0].summary);
@@ -104,7 +105,7 @@ static void test_decorated_lines_say_the_same(void **state)
                                             {"[0] ", ""}};
     for (size_t i = 0; i < LOG_COUNT; i++) {
         size_t length_bytes, made_bytes;
-        char *text = cb_read_log(folder, logs[i].file, &length_bytes);
+        char *text = data_read(folder, logs[i].file, &length_bytes);
         assert_non_null(text);
         for (size_t k = 0; k < sizeof(around) / sizeof(around[0]); k++) {
             cb_import_logs read;
@@ -120,15 +121,9 @@ static void test_decorated_lines_say_the_same(void **state)
 
 int main(void)
 {
-    const char *set = getenv("COMMBOUND_TEST_DATA");
-    size_t length_bytes;
-    snprintf(folder, sizeof(folder), "%s/nccl_logs", set ? set : CB_TEST_DATA);
-    char *text = cb_read_log(folder, logs[0].file, &length_bytes);
-    free(text);
-    if (!text) {
-        print_message("skipped: %s is not there\n", folder);
+    folder = data_folder("nccl_logs");
+    if (!folder)
         return 77;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_log),
         cmocka_unit_test(test_decorated_lines_say_the_same),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cb_test.h"
+#include "data_files.h"
 #include "topology/map.h"
 #include "topology/map_read.h"
 
@@ -17,22 +18,9 @@ struct row {
     const char *field[FIELDS_MAX]; /* "-" where the row has none */
 };
 
-static char folder[4096];
+static const char *folder;
 
 /* ---- files ---- */
-
-static char *read_file(const char *path, size_t *length_bytes)
-{
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        fail_msg("cannot read %s", path);
-    char *text = malloc(CB_MAP_FILE_BYTES_MAX + 1);
-    assert_non_null(text);
-    *length_bytes = fread(text, 1, CB_MAP_FILE_BYTES_MAX, stream);
-    fclose(stream);
-    text[*length_bytes] = '\0';
-    return text;
-}
 
 typedef int read_map(const char *name, const char *text, size_t length_bytes, struct cb_map *map,
                      struct cb_error *err);
@@ -40,10 +28,11 @@ typedef int read_map(const char *name, const char *text, size_t length_bytes, st
 static int load(const char *kind, const char *file, read_map *read, struct cb_map *map,
                 struct cb_error *err)
 {
-    char path[4096 + 256];
+    char path[4096];
     size_t length_bytes;
-    snprintf(path, sizeof(path), "%s/%s/%s", folder, kind, file);
-    char *text = read_file(path, &length_bytes);
+    snprintf(path, sizeof(path), "%s/%s", folder, kind);
+    char *text = data_read(path, file, &length_bytes);
+    assert_non_null(text);
     int rc = read(file, text, length_bytes, map, err);
     free(text);
     return rc;
@@ -60,8 +49,9 @@ static void for_each_row(const char *kind, read_map *read,
     struct cb_map map = {0};
     struct cb_error err = {0};
     int rc = -1;
-    snprintf(path, sizeof(path), "%s/%s/expected.tsv", folder, kind);
-    char *text = read_file(path, &length_bytes);
+    snprintf(path, sizeof(path), "%s/%s", folder, kind);
+    char *text = data_read(path, "expected.tsv", &length_bytes);
+    assert_non_null(text);
     char *next = text;
     for (char *line; (line = strsep(&next, "\n"));) {
         struct row row;
@@ -357,13 +347,8 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_a_rate_is_unknown),
         cmocka_unit_test(test_all_files_are_read),
     };
-    const char *data = getenv("COMMBOUND_TEST_DATA");
-    snprintf(folder, sizeof(folder), "%s/topology", data && *data ? data : TEST_DATA);
-    DIR *directory = opendir(folder);
-    if (!directory) {
-        print_message("test_map_data skipped: no folder %s\n", folder);
+    folder = data_folder("topology");
+    if (!folder)
         return 77;
-    }
-    closedir(directory);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data_files.h"
 #include "judge/estimate.h"
 
 #define FEWEST_SIZES 8          /* of a curve worth leaving sizes out of */
@@ -72,30 +73,22 @@ static void read_log(const char *path, struct curve *curve)
     fclose(file);
 }
 
-static const char *folder(void)
-{
-    const char *set = getenv("COMMBOUND_TEST_DATA");
-    static char path[4096];
-    snprintf(path, sizeof(path), "%s/nccl_logs", set && *set ? set : CB_TEST_DATA);
-    return path;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct curve *)a)->name, ((const struct curve *)b)->name);
 }
 
 /* All logs of the folder with enough sizes, by name. */
-static size_t read_logs(struct curve *curves)
+static size_t read_logs(const char *folder, struct curve *curves)
 {
     size_t count = 0;
-    DIR *directory = opendir(folder());
+    DIR *directory = opendir(folder);
     for (struct dirent *entry; directory && (entry = readdir(directory)) && count < LOGS;) {
         char path[8192];
         size_t length = strlen(entry->d_name);
         if (length < 4 || strcmp(entry->d_name + length - 4, ".log") != 0)
             continue;
-        snprintf(path, sizeof(path), "%s/%s", folder(), entry->d_name);
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
         struct curve curve = {0};
         snprintf(curve.name, sizeof(curve.name), "%s", entry->d_name);
         read_log(path, &curve);
@@ -276,10 +269,13 @@ static void predicts_four_nodes_from_two(void **state)
 int main(void)
 {
     static struct curve curves[LOGS];
-    size_t count = read_logs(curves);
+    const char *folder = data_folder("nccl_logs");
+    if (!folder)
+        return 77;
+    size_t count = read_logs(folder, curves);
     void *state[] = {curves, &count};
     if (count == 0) {
-        print_message("no logs in %s: skipped\n", folder());
+        print_message("skipped: there are no logs in %s\n", folder);
         return 77;
     }
     const struct CMUnitTest tests[] = {

@@ -6,27 +6,10 @@
 #include <string.h>
 
 #include "cb_test.h"
+#include "data_files.h"
 #include "topology/map_read.h"
 
-#define FILE_BYTES (1 << 20)
-
-static char folder[512];
-
-/* A whole file, NUL-terminated; NULL when it is not there. The caller frees it. */
-static char *load(const char *name, size_t *length_bytes)
-{
-    char path[1024];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *file = fopen(path, "re");
-    char *text = file ? malloc(FILE_BYTES) : NULL;
-    if (text) {
-        *length_bytes = fread(text, 1, FILE_BYTES - 1, file);
-        text[*length_bytes] = '\0';
-    }
-    if (file)
-        fclose(file);
-    return text;
-}
+static const char *folder;
 
 static int by_text(const void *left, const void *right)
 {
@@ -85,16 +68,23 @@ static void find_answers(const struct cb_map *map, int gpu, char *class_name, ch
     join(texts, count, classes, size_bytes);
 }
 
+static struct cb_map load_map(const char *file)
+{
+    struct cb_map map = {.has_tree = false};
+    struct cb_error err;
+    size_t length_bytes = 0;
+    char *text = data_read(folder, file, &length_bytes);
+    assert_non_null(text);
+    assert_ok(cb_map_from_smi(file, text, length_bytes, &map, &err), &err);
+    free(text);
+    return map;
+}
+
 static void check_row(const char *file, const char *gpu, const char *class_name, const char *nics,
                       const char *classes)
 {
     char found[3][1024], wanted[2][1024];
-    struct cb_map map = {.has_tree = false};
-    struct cb_error err;
-    size_t length_bytes = 0;
-    char *text = load(file, &length_bytes);
-    assert_non_null(text);
-    assert_ok(cb_map_from_smi(file, text, length_bytes, &map, &err), &err);
+    struct cb_map map = load_map(file);
     int device = cb_map_find(&map, gpu);
     assert_true(device >= 0);
     find_answers(&map, device, found[0], found[1], found[2], sizeof(found[0]));
@@ -107,14 +97,13 @@ static void check_row(const char *file, const char *gpu, const char *class_name,
     assert_string_equal(found[1], wanted[0]);
     assert_string_equal(found[2], wanted[1]);
     cb_map_fini(&map);
-    free(text);
 }
 
 static void test_expected_rows(void **state)
 {
     (void)state;
     size_t length_bytes = 0, rows = 0;
-    char *text = load("expected.tsv", &length_bytes), *rest = NULL;
+    char *text = data_read(folder, "expected.tsv", &length_bytes), *rest = NULL;
     assert_non_null(text);
     strtok_r(text, "\n", &rest);
     for (char *line = strtok_r(NULL, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
@@ -143,7 +132,7 @@ static void test_every_file(void **state)
             continue;
         struct cb_map map = {.has_tree = false};
         struct cb_error err;
-        char *text = load(entry->d_name, &length_bytes);
+        char *text = data_read(folder, entry->d_name, &length_bytes);
         assert_ok(cb_map_from_smi(entry->d_name, text, length_bytes, &map, &err), &err);
         assert_true(map.gpus.count > 0);
         for (size_t i = 0; i < map.notes.count; i++)
@@ -154,18 +143,6 @@ static void test_every_file(void **state)
     }
     closedir(list);
     assert_true(files > 20);
-}
-
-static struct cb_map load_map(const char *file)
-{
-    struct cb_map map = {.has_tree = false};
-    struct cb_error err;
-    size_t length_bytes = 0;
-    char *text = load(file, &length_bytes);
-    assert_non_null(text);
-    assert_ok(cb_map_from_smi(file, text, length_bytes, &map, &err), &err);
-    free(text);
-    return map;
 }
 
 static const struct cb_map_device *device(const struct cb_map *map, const char *name)
@@ -212,14 +189,9 @@ static void test_particulars(void **state)
 
 int main(void)
 {
-    const char *data = getenv("COMMBOUND_TEST_DATA");
-    snprintf(folder, sizeof(folder), "%s/topology/smi", data && *data ? data : TEST_DATA);
-    DIR *there = opendir(folder);
-    if (!there) {
-        printf("skipped: no %s\n", folder);
+    folder = data_folder("topology/smi");
+    if (!folder)
         return 77;
-    }
-    closedir(there);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expected_rows),
         cmocka_unit_test(test_every_file),
