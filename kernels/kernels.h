@@ -24,9 +24,8 @@ enum cb_kernel {
     CB_KERNEL_COUNT
 };
 
-/* "gemm", "read", ...; the parser returns -1 for an unknown name. */
+/* "gemm", "read", ... */
 const char *cb_kernel_name(enum cb_kernel kernel);
-int cb_kernel_parse(const char *name);
 
 struct cb_kernels_config {
     const int *cpus;  /* operating-system indices the threads are pinned to, one each */

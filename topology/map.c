@@ -73,16 +73,6 @@ const char *cb_map_link_kind_name(enum cb_map_link_kind kind)
     return link_kind_names[kind];
 }
 
-int cb_map_source_find(const char *name)
-{
-    return cb_names_find(source_names, CB_MAP_SOURCE_COUNT, name);
-}
-
-int cb_device_kind_find(const char *name)
-{
-    return cb_names_find(device_kind_names, CB_DEVICE_KIND_COUNT, name);
-}
-
 int cb_path_class_find(const char *name)
 {
     return cb_names_find(path_class_names, CB_CLASS_COUNT, name);

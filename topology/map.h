@@ -290,8 +290,6 @@ const char *cb_map_source_name(enum cb_map_source source);
 const char *cb_device_kind_name(enum cb_device_kind kind);
 const char *cb_path_class_name(enum cb_path_class path_class);
 const char *cb_map_link_kind_name(enum cb_map_link_kind kind);
-int cb_map_source_find(const char *name);
-int cb_device_kind_find(const char *name);
 int cb_path_class_find(const char *name);
 int cb_map_link_kind_find(const char *name);
 

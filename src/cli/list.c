@@ -15,11 +15,6 @@ static const char *const names[] = {
     [CB_LIST_GPUS] = "gpus", [CB_LIST_LINKS] = "links", [CB_LIST_MODELS] = "models"};
 _Static_assert(sizeof(names) / sizeof(names[0]) == CB_LIST_COUNT, "one name per list");
 
-const char *cb_list_name(enum cb_list list)
-{
-    return names[list];
-}
-
 int cb_list_parse(const char *name)
 {
     return cb_names_find(names, CB_LIST_COUNT, name);
@@ -343,7 +338,7 @@ static void add_value(const struct column *column, const void *row, const char *
 
 static void render_json(enum cb_list which, const struct list *list, struct cb_strbuf *out)
 {
-    cb_strbuf_addf(out, "{\"list\": \"%s\", \"rows\": [\n", cb_list_name(which));
+    cb_strbuf_addf(out, "{\"list\": \"%s\", \"rows\": [\n", names[which]);
     for (size_t row = 0; row < list->row_count; row++) {
         for (size_t i = 0; i < list->column_count; i++) {
             cb_strbuf_addf(out, "%s\"%s\": ", i == 0 ? "  {" : ", ", list->columns[i].key);

@@ -6,8 +6,7 @@
 
 enum cb_list { CB_LIST_GPUS, CB_LIST_LINKS, CB_LIST_MODELS, CB_LIST_COUNT };
 
-/* "gpus", "links", "models"; the parser returns -1 for another name. */
-const char *cb_list_name(enum cb_list list);
+/* Of "gpus", "links", "models"; -1 for another name. */
 int cb_list_parse(const char *name);
 
 /* Writes a table with its sources where the report options say: as text of 80 columns, as CSV or as

@@ -4,12 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NONE CB_EFFECT_NONE
-#define PROVISIONAL CB_EFFECT_PROVISIONAL
-#define INVALID CB_EFFECT_INVALID
+enum effect { NONE, PROVISIONAL, INVALID };
+
+struct kind {
+    const char *code;
+    enum effect effect;
+    const char *hint;
+};
 
 /* clang-format off */
-static const struct cb_finding_kind kinds[] = {
+static const struct kind kinds[] = {
     [CB_FINDING_RAN_ALONE] = {"ranks_ran_alone", INVALID, "rebuild nccl-tests with MPI=1 (make clean first) and start it with the mpirun or srun of that MPI"},
     [CB_FINDING_ONE_RANK] = {"one_rank", INVALID, "run two ranks or more (mpirun -np, srun -n, or -g for the GPUs of one process)"},
     [CB_FINDING_WRONG_RESULTS] = {"wrong_results", INVALID, "find the fault before anything else: ACS and IOMMU, P2P (try NCCL_P2P_DISABLE=1), GPUDirect RDMA (try NCCL_NET_GDR_LEVEL=0), the NCCL plugin"},
@@ -88,11 +92,6 @@ static const struct cb_finding_kind kinds[] = {
 /* clang-format on */
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CB_FINDING_COUNT, "one row per finding");
 
-const struct cb_finding_kind *cb_finding_kind(enum cb_log_finding finding)
-{
-    return &kinds[finding];
-}
-
 void cb_finding_add(struct cb_findings *findings, enum cb_log_finding finding, int line,
                     const char *format, ...)
 {
@@ -105,19 +104,7 @@ void cb_finding_add(struct cb_findings *findings, enum cb_log_finding finding, i
     va_end(arguments);
     item->line = line;
     snprintf(item->code, sizeof(item->code), "%s", kinds[finding].code);
-    if (!findings->has_hint[finding])
-        snprintf(item->hint, sizeof(item->hint), "%s", kinds[finding].hint);
-}
-
-void cb_finding_hint(struct cb_findings *findings, enum cb_log_finding finding, const char *format,
-                     ...)
-{
-    struct cb_import_finding *item = &findings->items[finding];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(item->hint, sizeof(item->hint), format, arguments);
-    va_end(arguments);
-    findings->has_hint[finding] = true;
+    snprintf(item->hint, sizeof(item->hint), "%s", kinds[finding].hint);
 }
 
 bool cb_finding_is_there(const struct cb_findings *findings, enum cb_log_finding finding)
@@ -128,7 +115,7 @@ bool cb_finding_is_there(const struct cb_findings *findings, enum cb_log_finding
 int cb_findings_close(const struct cb_findings *findings, struct cb_import *summary,
                       struct cb_error *err)
 {
-    enum cb_effect worst = CB_EFFECT_NONE;
+    enum effect worst = NONE;
     for (int i = 0; i < CB_FINDING_COUNT; i++) {
         if (findings->times[i] == 0)
             continue;
@@ -145,9 +132,9 @@ int cb_findings_close(const struct cb_findings *findings, struct cb_import *summ
         if (kinds[i].effect > worst && !is_harmless)
             worst = kinds[i].effect;
     }
-    summary->state = worst == CB_EFFECT_INVALID       ? CB_IMPORT_INVALID
-                     : summary->rows == 0             ? CB_IMPORT_NO_RESULT
-                     : worst == CB_EFFECT_PROVISIONAL ? CB_IMPORT_PROVISIONAL
-                                                      : CB_IMPORT_GRADED;
+    summary->state = worst == INVALID       ? CB_IMPORT_INVALID
+                     : summary->rows == 0   ? CB_IMPORT_NO_RESULT
+                     : worst == PROVISIONAL ? CB_IMPORT_PROVISIONAL
+                                            : CB_IMPORT_GRADED;
     return 0;
 }

@@ -86,31 +86,16 @@ enum cb_log_finding {
     CB_FINDING_COUNT
 };
 
-enum cb_effect { CB_EFFECT_NONE, CB_EFFECT_PROVISIONAL, CB_EFFECT_INVALID };
-
-struct cb_finding_kind {
-    const char *code;
-    enum cb_effect effect;
-    const char *hint; /* unless one is given */
-};
-
-const struct cb_finding_kind *cb_finding_kind(enum cb_log_finding finding);
-
 /* Findings while a run is read: one of a kind, the first that was seen. */
 struct cb_findings {
     struct cb_import_finding items[CB_FINDING_COUNT];
     int times[CB_FINDING_COUNT]; /* how often; 0: not found */
-    bool has_hint[CB_FINDING_COUNT];
-    bool is_complete; /* all rows are there: an error in the text ended nothing */
+    bool is_complete;            /* all rows are there: an error in the text ended nothing */
 };
 
 /* Notes a finding with printf text, unless there is one of its kind. */
 void cb_finding_add(struct cb_findings *findings, enum cb_log_finding finding, int line,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* Replaces the hint of a finding's kind. */
-void cb_finding_hint(struct cb_findings *findings, enum cb_log_finding finding, const char *format,
-                     ...) __attribute__((format(printf, 3, 4)));
 
 bool cb_finding_is_there(const struct cb_findings *findings, enum cb_log_finding finding);
 

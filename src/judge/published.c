@@ -6,13 +6,15 @@
 #include <strings.h>
 
 #include "base/units.h"
+#include "reference/busbw.h"
 
 /* A healthy cluster of the same kind may be that much slower: the providers' minimums lie at 91 to
  * 97 % of what they reach. */
 #define HEALTHY_SHARE 0.90
 
-void cb_published_check(const struct cb_busbw_query *query, double bus_bytes_per_s,
-                        const char *note, struct cb_check *check)
+/* A bandwidth that is not positive is not tested, for the reason in note (NULL: none). */
+static void check_published(const struct cb_busbw_query *query, double bus_bytes_per_s,
+                            const char *note, struct cb_check *check)
 {
     struct cb_busbw_answer answer;
     char words[sizeof(check->summary)];
@@ -131,7 +133,7 @@ void cb_published_check_result(const struct cb_result *result, struct cb_check *
         look_at_ports(result, &query);
     else if (query.nodes > 1 && strcasecmp(network_name(result), "Socket") == 0)
         query.link = CB_LINK_ETHERNET;
-    cb_published_check(&query, note ? 0 : row->bus_bytes_per_s, note, check);
+    check_published(&query, note ? 0 : row->bus_bytes_per_s, note, check);
 }
 
 bool cb_published_check_import(const struct cb_import *import, struct cb_check *check)
@@ -148,8 +150,7 @@ bool cb_published_check_import(const struct cb_import *import, struct cb_check *
         .op = (enum cb_op)op,
         .size_bytes = (double)import->best_bytes,
     };
-    cb_published_check(&query,
-                       fmax(import->best_bus_bytes_per_s, import->best_in_place_bytes_per_s),
-                       "there is no bus bandwidth", check);
+    check_published(&query, fmax(import->best_bus_bytes_per_s, import->best_in_place_bytes_per_s),
+                    "there is no bus bandwidth", check);
     return true;
 }

@@ -6,22 +6,17 @@
 #include <stdbool.h>
 
 #include "model/criteria.h"
-#include "reference/busbw.h"
 #include "result/result.h"
 
-/* Judges a bus bandwidth on plain values, whoever measured it: met from 90 % of the lowest that was
- * published (of a provider's minimum where nothing else is: from all of it), short below,
- * no_reference when nothing is published or the links between the nodes are not known to be the
- * same and it is less. summary is the answer in words, source names the publication. A bandwidth
- * that is not positive gives not_tested with note as its summary (NULL: none). Pure. */
-void cb_published_check(const struct cb_busbw_query *query, double bus_bytes_per_s,
-                        const char *note, struct cb_check *check);
-
 /* Judges the largest all_reduce over all ranks of a result, if it ran over NCCL with a GPU of one
- * model for every rank. Pure. */
+ * model for every rank: met from 90 % of the lowest that was published (of a provider's minimum
+ * where nothing else is: from all of it), short below, no_reference when nothing is published or
+ * the links between the nodes are not known to be the same and it is less; not_tested, with the
+ * reason as its summary, when there is nothing to compare. summary is the answer in words, source
+ * names the publication. Pure. */
 void cb_published_check_result(const struct cb_result *result, struct cb_check *check);
 
-/* Judges the best bus bandwidth of another program's output. False when there is nothing to
+/* Judges the best bus bandwidth of another program's output alike. False when there is nothing to
  * compare: an output that nothing is judged by, or that does not name its GPU or how many there
  * were. Pure. */
 bool cb_published_check_import(const struct cb_import *import, struct cb_check *check);

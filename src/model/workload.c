@@ -429,15 +429,6 @@ int cb_workload_rival(const struct cb_workload *workload, enum cb_workload_field
     return -1;
 }
 
-bool cb_workload_is_stated(const struct cb_workload *workload)
-{
-    for (int i = 0; i < CB_FIELD_COUNT; i++)
-        if (workload->sources[i] != CB_FROM_NOWHERE && i != CB_FIELD_THRESHOLD &&
-            i != CB_FIELD_PRICE && i != CB_FIELD_CURRENCY)
-            return true;
-    return false;
-}
-
 /* ---- texts ---- */
 
 static bool is_overridden(const struct cb_workload_texts *above, enum cb_workload_field field)

@@ -58,10 +58,6 @@ int cb_workload_rival(const struct cb_workload *workload, enum cb_workload_field
  * options that state them ("--tensor-parallel", "--trainable-parameters"). err may be NULL. */
 void cb_workload_respell(struct cb_error *err);
 
-/* Whether any field of the table is stated, besides those of what is asked rather than trained:
- * threshold, price and currency. */
-bool cb_workload_is_stated(const struct cb_workload *workload);
-
 /* ---- texts: what was stated where, before it is put together ---- */
 
 #define CB_WORKLOAD_TEXT 96

@@ -39,9 +39,7 @@ void cb_page_text(struct cb_page *page, int first_columns, int rest_columns, con
 /* Renders the table and frees it. */
 void cb_page_table(struct cb_page *page, struct cb_table *table);
 
-/* The sections, in the order of the page. */
-void cb_page_add_header(struct cb_page *page);
-void cb_page_add_wrong(struct cb_page *page);
+/* The sections of other files, in the order of the page. */
 void cb_page_add_imports(struct cb_page *page);
 void cb_page_add_verdict(struct cb_page *page);
 void cb_page_add_training(struct cb_page *page);

@@ -110,7 +110,7 @@ static void add_stopped(struct cb_page *page)
         cb_page_headline(page, "NOT FINISHED", CB_STYLE_WARN, "what was measured is below");
 }
 
-void cb_page_add_header(struct cb_page *page)
+static void add_header(struct cb_page *page)
 {
     const struct cb_result *result = page->result;
     struct header_line line = {.page = page};
@@ -200,7 +200,7 @@ static void find_wrong(const struct cb_page *page, struct wrong_list *list)
     }
 }
 
-void cb_page_add_wrong(struct cb_page *page)
+static void add_wrong(struct cb_page *page)
 {
     struct wrong_list list = {0};
     find_wrong(page, &list);
@@ -222,11 +222,25 @@ int cb_render_text(const struct cb_result *result, const struct cb_report_option
                    struct cb_strbuf *out, struct cb_error *err)
 {
     static void (*const sections[])(struct cb_page *) = {
-        cb_page_add_header,      cb_page_add_wrong,    cb_page_add_imports,   cb_page_add_verdict,
-        cb_page_add_offer,       cb_page_add_training, cb_page_add_workloads, cb_page_add_links,
-        cb_page_add_collectives, cb_page_add_fits,     cb_page_add_kernels,   cb_page_add_gpus,
-        cb_page_add_unmeasured,  cb_page_add_cluster,  cb_page_add_topology,  cb_page_add_findings,
-        cb_page_add_checks,      cb_page_add_warnings, cb_page_add_assumed,
+        add_header,
+        add_wrong,
+        cb_page_add_imports,
+        cb_page_add_verdict,
+        cb_page_add_offer,
+        cb_page_add_training,
+        cb_page_add_workloads,
+        cb_page_add_links,
+        cb_page_add_collectives,
+        cb_page_add_fits,
+        cb_page_add_kernels,
+        cb_page_add_gpus,
+        cb_page_add_unmeasured,
+        cb_page_add_cluster,
+        cb_page_add_topology,
+        cb_page_add_findings,
+        cb_page_add_checks,
+        cb_page_add_warnings,
+        cb_page_add_assumed,
     };
     struct cb_page page = {.result = result, .out = out, .color = options->color};
     if (cb_lookup_init(&page.lookup, result) != 0)

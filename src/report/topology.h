@@ -20,8 +20,7 @@ enum cb_topology_format {
     CB_TOPOLOGY_FORMAT_COUNT
 };
 
-/* "text", "json", "svg"; the parser returns -1 for another name. */
-const char *cb_topology_format_name(enum cb_topology_format format);
+/* Of "text", "json", "svg"; -1 for another name. */
 int cb_topology_format_parse(const char *name);
 
 /* What is rendered; all borrowed. */

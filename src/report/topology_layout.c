@@ -300,11 +300,6 @@ static const char *const formats[] = {
     [CB_TOPOLOGY_SVG] = "svg",
 };
 
-const char *cb_topology_format_name(enum cb_topology_format format)
-{
-    return formats[format];
-}
-
 int cb_topology_format_parse(const char *name)
 {
     return cb_names_find(formats, CB_TOPOLOGY_FORMAT_COUNT, name);

@@ -13,12 +13,6 @@ static const struct cb_transport_ops *const transports[] = {
     &cb_transport_mpi,
 };
 
-const struct cb_transport_ops *const *cb_transport_list(size_t *count)
-{
-    *count = sizeof(transports) / sizeof(transports[0]);
-    return transports;
-}
-
 const struct cb_transport_ops *cb_transport_find(const char *name)
 {
     for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++)

@@ -87,10 +87,7 @@ struct cb_transport_ops {
     void (*close)(struct cb_transport *transport); /* collective */
 };
 
-/* All transports of this build, best first; *count of them. Static tables. */
-const struct cb_transport_ops *const *cb_transport_list(size_t *count);
-
-/* The transport of that name, or NULL. */
+/* The transport of that name, a static table; NULL where this build has none. */
 const struct cb_transport_ops *cb_transport_find(const char *name);
 
 #endif

@@ -104,14 +104,6 @@ static void flip(void *array, enum cb_dtype dtype, size_t i)
     ((unsigned char *)array)[i * cb_dtype_size_bytes(dtype)] ^= 1;
 }
 
-static void test_names_round_trip(void **state)
-{
-    (void)state;
-    for (int i = 0; i < CB_KERNEL_COUNT; i++)
-        assert_int_equal(cb_kernel_parse(cb_kernel_name((enum cb_kernel)i)), i);
-    assert_int_equal(cb_kernel_parse("dgemm"), -1);
-}
-
 static void test_every_kernel_computes_what_arithmetic_says(void **state)
 {
     (void)state;
@@ -575,7 +567,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         /* First, while every thread is still where the system put it. */
         cmocka_unit_test(test_threads_are_pinned_while_prepared_and_put_back),
-        cmocka_unit_test(test_names_round_trip),
         cmocka_unit_test(test_every_kernel_computes_what_arithmetic_says),
         cmocka_unit_test(test_nothing_is_right_before_the_first_operation),
         cmocka_unit_test(test_one_wrong_element_is_found_wherever_it_is),

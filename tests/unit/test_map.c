@@ -446,10 +446,6 @@ static void test_names_of_enums_come_back(void **state)
         assert_int_equal(cb_map_link_kind_find(cb_map_link_kind_name((enum cb_map_link_kind)i)), i);
     for (int i = 0; i < CB_CLASS_COUNT; i++)
         assert_int_equal(cb_path_class_find(cb_path_class_name((enum cb_path_class)i)), i);
-    for (int i = 0; i < CB_DEVICE_KIND_COUNT; i++)
-        assert_int_equal(cb_device_kind_find(cb_device_kind_name((enum cb_device_kind)i)), i);
-    for (int i = 0; i < CB_MAP_SOURCE_COUNT; i++)
-        assert_int_equal(cb_map_source_find(cb_map_source_name((enum cb_map_source)i)), i);
 }
 
 static void test_what_no_machine_has_is_refused(void **state)

@@ -36,7 +36,7 @@ static void test_values_are_read(void **state)
         struct cb_workload workload;
         struct cb_error err;
         cb_workload_init(&workload);
-        assert_false(cb_workload_is_stated(&workload));
+        assert_int_equal(workload.sources[cases[i].field], CB_FROM_NOWHERE);
         assert_ok(cb_workload_set(&workload, cases[i].field, cases[i].text, CB_FROM_GIVEN, &err),
                   &err);
         assert_near(*(double *)(void *)((char *)&workload + cases[i].offset), cases[i].value, 0);
