@@ -176,7 +176,8 @@ static void ask_memory_health(struct question *q, struct cb_gpu *gpu)
     gpu->rows_failed = has_failed != 0;
 }
 
-/* Links that the card does not have answer "invalid argument"; a card without any, "not supported".
+/* Numbers beyond the last link answer "invalid argument"; a link that the card lacks, "not
+ * supported", as all do where it has none. Cards with fewer than their kind lack some in between.
  */
 static void ask_links(struct question *q, struct cb_gpu *gpu)
 {
@@ -186,8 +187,10 @@ static void ask_links(struct question *q, struct cb_gpu *gpu)
     for (unsigned link = 0; link < CB_NVML_LINKS; link++) {
         int is_active = 0;
         int result = q->api->nvmlDeviceGetNvLinkState(q->device, link, &is_active);
-        if (result == CB_NVML_NOT_SUPPORTED || result == CB_NVML_INVALID_ARGUMENT)
+        if (result == CB_NVML_INVALID_ARGUMENT)
             break;
+        if (result == CB_NVML_NOT_SUPPORTED)
+            continue;
         if (!answered(q, "nvmlDeviceGetNvLinkState", result))
             return;
         active += is_active != 0;
@@ -284,6 +287,21 @@ void cb_gpu_look(const struct cb_nvml_api *api, unsigned index, struct cb_gpu *g
     ask_state(&q, gpu);
     if (q.worst != CB_NVML_SUCCESS)
         explain(api, q.worst_call, q.worst, gpu->reason, sizeof(gpu->reason));
+}
+
+bool cb_gpu_may_be_waking(const struct cb_gpu *gpu)
+{
+    return gpu->idle_utilization > 0 && gpu->idle_processes == 0;
+}
+
+void cb_gpu_look_again(const struct cb_nvml_api *api, unsigned index, struct cb_gpu *gpu)
+{
+    struct question q = {.api = api};
+    struct cb_nvml_utilization utilization;
+    if (api->nvmlDeviceGetHandleByIndex_v2(index, &q.device) == CB_NVML_SUCCESS &&
+        ASK(&q, nvmlDeviceGetUtilizationRates, &utilization) &&
+        utilization.gpu * PERCENT < gpu->idle_utilization)
+        gpu->idle_utilization = utilization.gpu * PERCENT;
 }
 
 unsigned cb_gpu_count(const struct cb_nvml_api *api, char *reason, size_t reason_size)

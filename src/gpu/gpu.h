@@ -89,6 +89,13 @@ bool cb_gpu_bus_id_normalise(const char *given, char *text, size_t size_bytes);
  * unknown and reason says so. Not collective. */
 void cb_gpu_look(const struct cb_nvml_api *api, unsigned index, struct cb_gpu *gpu);
 
+/* Whether a card that looks busy may only have been woken by the look: without persistence mode the
+ * driver starts a card when it is asked, clears its memory, and counts that as work. */
+bool cb_gpu_may_be_waking(const struct cb_gpu *gpu);
+
+/* Asks again how busy the card is; the lower figure stays. */
+void cb_gpu_look_again(const struct cb_nvml_api *api, unsigned index, struct cb_gpu *gpu);
+
 /* How many cards NVML shows; 0 and a reason (may be NULL) when it cannot say. */
 unsigned cb_gpu_count(const struct cb_nvml_api *api, char *reason, size_t reason_size);
 

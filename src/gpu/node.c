@@ -104,24 +104,27 @@ static void ask_end(struct card *card, unsigned link, struct cb_facts_gpu *gpu)
         cb_gpu_bus_id_normalise(pci.bus_id, card->ends[link], sizeof(card->ends[link]));
 }
 
-/* Links that the card does not have answer "invalid argument"; a card without any, "not supported".
- * Any other refusal leaves the count unknown rather than low. */
+/* Numbers beyond the last link answer "invalid argument"; a link that the card lacks, "not
+ * supported". Any other refusal leaves the count unknown rather than low. */
 static void ask_links(struct card *card, struct cb_facts_gpu *gpu)
 {
-    int active = 0;
-    unsigned link = 0, version = 0;
+    int active = 0, slots = 0;
+    unsigned version = 0;
     if (!card->device || !card->api->nvmlDeviceGetNvLinkState)
         return;
-    for (; link < CB_NVML_LINKS; link++) {
+    for (unsigned link = 0; link < CB_NVML_LINKS; link++) {
         int is_active = 0;
         int result = card->api->nvmlDeviceGetNvLinkState(card->device, link, &is_active);
-        if (result == CB_NVML_NOT_SUPPORTED || result == CB_NVML_INVALID_ARGUMENT)
+        if (result == CB_NVML_INVALID_ARGUMENT)
             break;
+        if (result == CB_NVML_NOT_SUPPORTED)
+            continue;
         if (result != CB_NVML_SUCCESS) {
             gpu->nvlink_switch = -1;
             memset(card->ends, 0, sizeof(card->ends));
             return;
         }
+        slots++;
         if (!is_active)
             continue;
         active++;
@@ -132,7 +135,7 @@ static void ask_links(struct card *card, struct cb_facts_gpu *gpu)
             gpu->nvlink_bytes_per_s = ask_speed(card, link);
     }
     gpu->nvlinks = active;
-    gpu->nvlink_slots = (int)link;
+    gpu->nvlink_slots = slots;
 }
 
 /* ---- fabric ---- */

@@ -8,11 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct cb_nvml_pci) == 68, "the layout that the driver fills");
-_Static_assert(sizeof(struct cb_nvml_memory) == 40, "the layout that the driver fills");
-_Static_assert(sizeof(struct cb_nvml_process) == 24, "the layout that the driver fills");
-_Static_assert(sizeof(struct cb_nvml_field) == 40, "the layout that the driver fills");
-_Static_assert(sizeof(struct cb_nvml_fabric) == 36, "the layout that the driver fills");
+/* The layouts that the driver fills, as nvml.h of CUDA 12 and 13 has them. */
+#define SIZE(name, bytes) _Static_assert(sizeof(struct name) == (bytes), #name)
+#define PLACE(name, member, bytes)                                                                 \
+    _Static_assert(offsetof(struct name, member) == (bytes), #name "." #member)
+SIZE(cb_nvml_pci, 68);
+PLACE(cb_nvml_pci, domain, 16);
+PLACE(cb_nvml_pci, device_id, 28);
+PLACE(cb_nvml_pci, subsystem_id, 32);
+PLACE(cb_nvml_pci, bus_id, 36);
+SIZE(cb_nvml_utilization, 8);
+SIZE(cb_nvml_memory, 40);
+PLACE(cb_nvml_memory, total, 8);
+PLACE(cb_nvml_memory, reserved, 16);
+PLACE(cb_nvml_memory, free, 24);
+PLACE(cb_nvml_memory, used, 32);
+SIZE(cb_nvml_memory_v1, 24);
+PLACE(cb_nvml_memory_v1, used, 16);
+SIZE(cb_nvml_process, 24);
+PLACE(cb_nvml_process, used_bytes, 8);
+SIZE(cb_nvml_field, 40);
+PLACE(cb_nvml_field, scope, 4);
+PLACE(cb_nvml_field, type, 24);
+PLACE(cb_nvml_field, result, 28);
+PLACE(cb_nvml_field, value, 32);
+SIZE(cb_nvml_fabric, 36);
+PLACE(cb_nvml_fabric, status, 20);
+PLACE(cb_nvml_fabric, clique, 24);
+PLACE(cb_nvml_fabric, state, 28);
+PLACE(cb_nvml_fabric, health, 32);
+_Static_assert(CB_NVML_MEMORY_V2 == 0x2000028, "nvmlMemory_v2");
+_Static_assert(CB_NVML_FABRIC_V2 == 0x2000024, "nvmlGpuFabricInfo_v2");
 
 /* The loader first: a module system is the user's stated choice. Then where container runtimes and
  * WSL put the driver's libraries without telling the loader. */

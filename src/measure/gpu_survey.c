@@ -3,8 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "measure/gather.h"
+
+/* Over which the driver averages how busy a card is, at most (nvmlUtilization_t). */
+static const time_t longest_period_s = 1;
 
 /* What one host says. */
 struct host_gpus {
@@ -26,8 +30,16 @@ static void look_at_host(const struct cb_gpu_watch *watch, struct host_gpus *hos
     if (host->found == 0 && !host->reason[0])
         snprintf(host->reason, sizeof(host->reason), "the driver shows no GPU");
     host->count = host->found < CB_GPUS_PER_HOST ? host->found : CB_GPUS_PER_HOST;
-    for (unsigned i = 0; i < host->count; i++)
+    bool is_waking = false;
+    for (unsigned i = 0; i < host->count; i++) {
         cb_gpu_look(&watch->nvml, i, &host->gpus[i]);
+        is_waking |= cb_gpu_may_be_waking(&host->gpus[i]);
+    }
+    if (is_waking)
+        nanosleep(&(struct timespec){.tv_sec = longest_period_s, .tv_nsec = 100000000}, NULL);
+    for (unsigned i = 0; i < host->count; i++)
+        if (cb_gpu_may_be_waking(&host->gpus[i]))
+            cb_gpu_look_again(&watch->nvml, i, &host->gpus[i]);
 }
 
 static bool has_card(const struct host_gpus *host, const char *bus_id)

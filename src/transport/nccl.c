@@ -74,8 +74,11 @@ static int allocate(struct cb_transport *t, char **buffer, struct cb_error *err)
                            "ncclMemAlloc", err);
     else
         rc = CB_CUDA(cudaMalloc((void **)buffer, t->capacity_bytes), "cudaMalloc", err);
+    /* On the stream that will use it: CUDA orders its own, on which cudaMemset works, before none
+     * that is non-blocking. */
     if (!rc)
-        rc = CB_CUDA(cudaMemset(*buffer, 0, t->capacity_bytes), "cudaMemset", err);
+        rc = CB_CUDA(cudaMemsetAsync(*buffer, 0, t->capacity_bytes, t->stream), "cudaMemsetAsync",
+                     err);
     return rc;
 }
 
@@ -112,7 +115,8 @@ static int open_alone(struct cb_transport *t, struct cb_error *err)
     if (!rc)
         rc = CB_CUDA(cudaMalloc((void **)&t->together, sizeof(*t->together)), "cudaMalloc", err);
     if (!rc)
-        rc = CB_CUDA(cudaMemset(t->together, 0, sizeof(*t->together)), "cudaMemset", err);
+        rc = CB_CUDA(cudaMemsetAsync(t->together, 0, sizeof(*t->together), t->stream),
+                     "cudaMemsetAsync", err);
     if (!rc)
         rc = allocate(t, &t->send, err);
     if (!rc)

@@ -123,6 +123,45 @@ static void test_unknown(void **state)
     assert_false(sample.lost);
 }
 
+/* Work without a process may be the driver's own, which ends; a process's does not. */
+static void test_busy_by_the_look_alone(void **state)
+{
+    (void)state;
+    struct fake_nvml nvml = {.count = 1, .cards = {fake_a100("0:0.0")}};
+    struct cb_nvml_api api;
+    struct cb_gpu gpu;
+    nvml.cards[0].utilization = 97;
+    nvml.cards[0].processes = 1;
+    fake_nvml_fill(&nvml, &api);
+    cb_gpu_look(&api, 0, &gpu);
+    assert_false(cb_gpu_may_be_waking(&gpu));
+    nvml.cards[0].processes = 0;
+    cb_gpu_look(&api, 0, &gpu);
+    assert_true(cb_gpu_may_be_waking(&gpu));
+    nvml.cards[0].utilization = 3;
+    cb_gpu_look_again(&api, 0, &gpu);
+    assert_near(gpu.idle_utilization, 0.03, 1e-12);
+    nvml.cards[0].utilization = 50;
+    cb_gpu_look_again(&api, 0, &gpu);
+    assert_near(gpu.idle_utilization, 0.03, 1e-12);
+    nvml.cards[0].result = CB_NVML_NOT_SUPPORTED; /* partitioned cards do not tell */
+    cb_gpu_look_again(&api, 0, &gpu);
+    assert_near(gpu.idle_utilization, 0.03, 1e-12);
+}
+
+/* Cards sold with fewer links lack some in between; the numbers go on behind. */
+static void test_link_that_is_lacking(void **state)
+{
+    (void)state;
+    struct fake_nvml nvml = {.count = 1, .cards = {fake_a100("0:0.0")}};
+    struct cb_nvml_api api;
+    struct cb_gpu gpu;
+    nvml.cards[0].third_link_result = CB_NVML_NOT_SUPPORTED;
+    fake_nvml_fill(&nvml, &api);
+    cb_gpu_look(&api, 0, &gpu);
+    assert_int_equal(gpu.nvlinks, 11);
+}
+
 static void test_lost(void **state)
 {
     (void)state;
@@ -175,10 +214,16 @@ static void test_absent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identity),      cmocka_unit_test(test_multiprocessors),
-        cmocka_unit_test(test_addresses),     cmocka_unit_test(test_find),
-        cmocka_unit_test(test_unknown),       cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_throttle_text), cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_multiprocessors),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_busy_by_the_look_alone),
+        cmocka_unit_test(test_link_that_is_lacking),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_throttle_text),
+        cmocka_unit_test(test_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,17 @@ static void test_refused_link(void **state)
     assert_string_equal(link->path, "SYS"); /* over PCIe, as NVML says it */
 }
 
+/* A link that the card lacks is none, and the numbers go on behind it. */
+static void test_lacking_link(void **state)
+{
+    (void)state;
+    nvml.cards[1].third_link_result = CB_NVML_NOT_SUPPORTED;
+    const struct cb_facts_link *link = look();
+    assert_int_equal(facts.gpus[1].nvlinks, 11);
+    assert_int_equal(facts.gpus[1].nvlink_slots, 11);
+    assert_int_equal(link->nvlinks, 11);
+}
+
 /* A card that does not answer is known to be there and nothing else. */
 static void test_lost_card(void **state)
 {
@@ -163,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup(test_pair_over_pcie, make_two),
         cmocka_unit_test_setup(test_fabric_health, make_two),
         cmocka_unit_test_setup(test_refused_link, make_two),
+        cmocka_unit_test_setup(test_lacking_link, make_two),
         cmocka_unit_test_setup(test_lost_card, make_two),
         cmocka_unit_test_setup(test_library_that_lacks_everything_optional, make_two),
     };
