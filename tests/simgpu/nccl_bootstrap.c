@@ -36,7 +36,7 @@ ncclResult_t simnccl_fail(struct ncclComm *comm, ncclResult_t code, const char *
         snprintf(comm->last_error, sizeof(comm->last_error), "%s", thread_error);
         comm->state = code;
     }
-    simnccl_log(comm, "WARN", "%s", thread_error);
+    simnccl_log(comm, SIMNCCL_WARN, "%s", thread_error);
     return code;
 }
 

@@ -109,7 +109,18 @@ ncclResult_t simnccl_fail(struct ncclComm *comm, ncclResult_t code, const char *
 
 /* ---- nccl_log.c: what NCCL_DEBUG asks for, to NCCL_DEBUG_FILE or stdout ---- */
 
-void simnccl_log(const struct ncclComm *comm, const char *level, const char *format, ...)
+enum simnccl_subsystem {
+    SIMNCCL_WARN = 0, /* of none: always, from the level WARN on */
+    SIMNCCL_INIT = 1,
+    SIMNCCL_COLL = 2,
+    SIMNCCL_NET = 4,
+    SIMNCCL_GRAPH = 8,
+    SIMNCCL_TUNING = 16,
+    SIMNCCL_ENV = 32,
+    SIMNCCL_BOOT = 64
+};
+
+void simnccl_log(const struct ncclComm *comm, unsigned subsystem, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void simnccl_log_start(const struct ncclComm *comm);
 void simnccl_log_paths(const struct ncclComm *comm);
@@ -123,6 +134,15 @@ bool simnccl_uses_sockets(void);
  * (the larger of the two buffers). */
 double simnccl_collective_s(const struct simgpu_config *config, enum simnccl_kind kind,
                             double size_bytes, int ranks, int nodes, int local, bool sockets);
+
+/* What does a collective of so many bytes, in NCCL's words. A table of sizes, so that there is
+ * something to read; the times above do not know of it. */
+struct simnccl_choice {
+    const char *algorithm, *protocol;
+    int channels;
+};
+struct simnccl_choice simnccl_choose(const struct simgpu_config *config, enum simnccl_kind kind,
+                                     double size_bytes, int nodes);
 
 /* Seconds of a point-to-point exchange that sends and receives so much in- and outside the host. */
 double simnccl_exchange_s(const struct simgpu_config *config, double inside_bytes,

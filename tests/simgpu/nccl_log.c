@@ -11,25 +11,59 @@
 
 #include "nccl_internal.h"
 
-enum level { LEVEL_NONE, LEVEL_VERSION, LEVEL_WARN, LEVEL_INFO };
+enum level { LEVEL_UNREAD = -1, LEVEL_NONE, LEVEL_VERSION, LEVEL_WARN, LEVEL_INFO };
 
+static const struct {
+    const char *name;
+    unsigned bit;
+} subsystems[] = {
+    {"INIT", SIMNCCL_INIT},      {"COLL", SIMNCCL_COLL},
+    {"NET", SIMNCCL_NET},        {"GRAPH", SIMNCCL_GRAPH},
+    {"TUNING", SIMNCCL_TUNING},  {"ENV", SIMNCCL_ENV},
+    {"BOOTSTRAP", SIMNCCL_BOOT}, {"ALL", ~0U},
+};
+
+/* The settings are read by the first message, and by the first after ncclResetDebugInit. */
 static struct {
-    pthread_once_t once;
-    enum level level;
-    FILE *file;
-} out = {.once = PTHREAD_ONCE_INIT};
+    pthread_mutex_t lock;
+    _Atomic enum level level;
+    _Atomic unsigned mask;
+    FILE *file; /* NULL: stdout */
+} out = {.lock = PTHREAD_MUTEX_INITIALIZER, .level = LEVEL_UNREAD};
 
-static void open_log(void)
+static enum level read_level(void)
 {
-    const char *level = getenv("NCCL_DEBUG"), *pattern = getenv("NCCL_DEBUG_FILE");
-    out.level = level == NULL                                                       ? LEVEL_NONE
-                : strcasecmp(level, "VERSION") == 0                                 ? LEVEL_VERSION
-                : strcasecmp(level, "WARN") == 0                                    ? LEVEL_WARN
-                : strcasecmp(level, "INFO") == 0 || strcasecmp(level, "TRACE") == 0 ? LEVEL_INFO
-                                                                                    : LEVEL_NONE;
-    out.file = stdout;
-    if (pattern == NULL || out.level == LEVEL_NONE)
-        return;
+    const char *level = getenv("NCCL_DEBUG");
+    return level == NULL                                                       ? LEVEL_NONE
+           : strcasecmp(level, "VERSION") == 0                                 ? LEVEL_VERSION
+           : strcasecmp(level, "WARN") == 0                                    ? LEVEL_WARN
+           : strcasecmp(level, "INFO") == 0 || strcasecmp(level, "TRACE") == 0 ? LEVEL_INFO
+                                                                               : LEVEL_NONE;
+}
+
+static unsigned read_mask(void)
+{
+    const char *list = getenv("NCCL_DEBUG_SUBSYS");
+    unsigned mask = 0;
+    if (list == NULL)
+        return SIMNCCL_INIT | SIMNCCL_BOOT | SIMNCCL_ENV;
+    bool inverted = *list == '^';
+    for (const char *at = list + inverted; *at != '\0';) {
+        size_t length = strcspn(at, ",");
+        for (size_t i = 0; i < sizeof(subsystems) / sizeof(subsystems[0]); i++)
+            if (strlen(subsystems[i].name) == length &&
+                strncasecmp(at, subsystems[i].name, length) == 0)
+                mask |= subsystems[i].bit;
+        at += length + (at[length] == ',');
+    }
+    return inverted ? ~mask : mask;
+}
+
+static FILE *open_file(enum level level)
+{
+    const char *pattern = getenv("NCCL_DEBUG_FILE");
+    if (pattern == NULL || level <= LEVEL_VERSION)
+        return NULL;
     char path[1024] = "", host[64] = "";
     gethostname(host, sizeof(host) - 1);
     size_t length = 0;
@@ -42,16 +76,34 @@ static void open_log(void)
             path[length++] = *c;
         c += c[0] == '%' && (c[1] == 'h' || c[1] == 'p');
     }
-    FILE *file = fopen(path, "we");
-    if (file != NULL)
-        out.file = file;
+    return fopen(path, "we");
 }
 
-void simnccl_log(const struct ncclComm *comm, const char *level, const char *format, ...)
+/* With the lock held. */
+static void read_settings(void)
 {
-    pthread_once(&out.once, open_log);
-    bool warning = strcmp(level, "WARN") == 0;
-    if (out.level < (warning ? LEVEL_WARN : LEVEL_INFO))
+    if (out.file != NULL)
+        fclose(out.file);
+    enum level level = read_level();
+    out.file = open_file(level);
+    out.mask = read_mask();
+    out.level = level;
+}
+
+void ncclResetDebugInit(void); /* nccl.h has no prototype of it */
+
+void ncclResetDebugInit(void)
+{
+    pthread_mutex_lock(&out.lock);
+    out.level = LEVEL_UNREAD;
+    pthread_mutex_unlock(&out.lock);
+}
+
+void simnccl_log(const struct ncclComm *comm, unsigned subsystem, const char *format, ...)
+{
+    bool warning = subsystem == SIMNCCL_WARN;
+    enum level least = warning ? LEVEL_WARN : LEVEL_INFO, level = out.level;
+    if (level != LEVEL_UNREAD && (level < least || (!warning && (subsystem & out.mask) == 0)))
         return;
     char host[64] = "", line[1024];
     gethostname(host, sizeof(host) - 1);
@@ -59,12 +111,20 @@ void simnccl_log(const struct ncclComm *comm, const char *level, const char *for
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    fprintf(out.file, "%s%s:%d:%d [%d] NCCL %s %s\n", warning ? "\n" : "", host, getpid(), gettid(),
-            comm != NULL ? comm->cuda_device : 0, level, line);
-    fflush(out.file);
+    pthread_mutex_lock(&out.lock);
+    if (out.level == LEVEL_UNREAD)
+        read_settings();
+    if (out.level >= least && (warning || (subsystem & out.mask) != 0)) {
+        FILE *file = out.file != NULL ? out.file : stdout;
+        fprintf(file, "%s%s:%d:%d [%d] NCCL %s %s\n", warning ? "\n" : "", host, getpid(), gettid(),
+                comm != NULL ? comm->cuda_device : 0, warning ? "WARN" : "INFO", line);
+        fflush(file);
+        simgpu_trace("NCCL log line");
+    }
+    pthread_mutex_unlock(&out.lock);
 }
 
-#define INFO(...) simnccl_log(comm, "INFO", __VA_ARGS__)
+#define INFO(...) simnccl_log(comm, SIMNCCL_INIT, __VA_ARGS__)
 
 void simnccl_log_start(const struct ncclComm *comm)
 {

@@ -77,6 +77,31 @@ double simnccl_collective_s(const struct simgpu_config *config, enum simnccl_kin
     return time_s + (inside_s > outside_s ? inside_s : outside_s);
 }
 
+struct simnccl_choice simnccl_choose(const struct simgpu_config *config, enum simnccl_kind kind,
+                                     double size_bytes, int nodes)
+{
+    const double kib = 1024, ring_from = 256 * kib, nvls_from = 1024 * kib,
+                 low_latency_to = 32 * kib, low_latency_128_to = 512 * kib,
+                 channel_bytes = 16 * kib;
+    bool nvlink = config->nvlink_links > 0;
+    struct simnccl_choice choice = {.algorithm = "RING", .protocol = "SIMPLE"};
+    int most = nvlink ? 24 : 2;
+    if (kind == SIMNCCL_ALL_REDUCE && config->nvls_bytes_per_s > 0 && size_bytes >= nvls_from) {
+        choice.algorithm = nodes > 1 ? "NVLS_TREE" : "NVLS";
+        most = 16;
+    } else {
+        if (kind == SIMNCCL_ALL_REDUCE && size_bytes < ring_from)
+            choice.algorithm = "TREE";
+        if (size_bytes <= low_latency_to)
+            choice.protocol = "LL";
+        else if (nvlink && size_bytes <= low_latency_128_to)
+            choice.protocol = "LL128";
+    }
+    double channels = size_bytes / channel_bytes;
+    choice.channels = channels < 1 ? 1 : channels > most ? most : (int)channels;
+    return choice;
+}
+
 double simnccl_exchange_s(const struct simgpu_config *config, double inside_bytes,
                           double outside_bytes, int local, bool sockets)
 {

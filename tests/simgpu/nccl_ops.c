@@ -597,6 +597,25 @@ static ncclResult_t submit_transfers(int first)
     return result;
 }
 
+/* The first rank names the algorithm of each collective, at its launch. */
+static void log_choice(const struct collective *c)
+{
+    static const char *const names[SIMNCCL_KIND_COUNT] = {[SIMNCCL_ALL_REDUCE] = "AllReduce",
+                                                          [SIMNCCL_ALL_GATHER] = "AllGather",
+                                                          [SIMNCCL_REDUCE_SCATTER] =
+                                                              "ReduceScatter",
+                                                          [SIMNCCL_BROADCAST] = "Broadcast",
+                                                          [SIMNCCL_REDUCE] = "Reduce"};
+    const struct ncclComm *comm = c->comm;
+    size_t bytes = c->count * simnccl_type_bytes(c->type);
+    if (comm->rank != 0 || comm->size == 1 || names[c->kind] == NULL)
+        return;
+    struct simnccl_choice choice = simnccl_choose(
+        simgpu_config(), c->kind, (double)bytes * (spreads(c->kind) ? comm->size : 1), comm->nodes);
+    simnccl_log(comm, SIMNCCL_TUNING, "%s: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={%d..%d}",
+                names[c->kind], bytes, choice.algorithm, choice.protocol, 0, choice.channels - 1);
+}
+
 static ncclResult_t submit_group(void)
 {
     static const struct simgpu_work work = {
@@ -606,6 +625,8 @@ static ncclResult_t submit_group(void)
         const struct pending *one = &group.list[i];
         if (one->collective.comm == NULL)
             continue;
+        if (!one->is_transfer)
+            log_choice(&one->collective);
         ncclResult_t now = one->is_transfer ? submit_transfers(i)
                                             : submit(one->collective.comm, one->stream, &work,
                                                      &one->collective, sizeof(one->collective));
@@ -683,6 +704,8 @@ static ncclResult_t call_collective(const char *call, const struct collective *c
         result = check_range(c->comm, call, c->recv, wide_recv ? n * bytes : bytes);
     if (result != ncclSuccess || c->count == 0)
         return result;
+    simnccl_log(c->comm, SIMNCCL_COLL, "%s: sendbuff %p recvbuff %p count %zu comm %p [nranks=%d]",
+                call, c->send, c->recv, c->count, (const void *)c->comm, c->comm->size);
     return add(&(struct pending){.stream = stream, .collective = *c});
 }
 

@@ -2,6 +2,7 @@
  * gives, and what goes wrong on demand. Each test forks its ranks, before anything of CUDA is
  * touched. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -349,14 +350,73 @@ static void test_version_mismatch(void **state)
     unsetenv("SIMGPU_FAULT");
 }
 
+/* What the file holds: how often a text stands in it. */
+static int count_in(int rank, const char *path, const char *wanted)
+{
+    static char text[1 << 16];
+    FILE *file = fopen(path, "r");
+    int count = 0;
+    CHECK(file != NULL);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    for (const char *at = text; (at = strstr(at, wanted)) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* The log is opened anew, empty, by the first message after a reset; rank 0 alone names choices. */
+static void named_choices(int rank, const int pipes[2])
+{
+    struct rank r;
+    const size_t n = 1003;
+    void (*reset)(void);
+    char path[] = "/tmp/simgpu-nccl-log-XXXXXX";
+    *(void **)&reset = dlsym(RTLD_DEFAULT, "ncclResetDebugInit"); /* deprecated in nccl.h */
+    CHECK(reset != NULL);
+    CHECK(mkstemp(path) >= 0);
+    setenv("NCCL_DEBUG", "INFO", 1);
+    setenv("NCCL_DEBUG_SUBSYS", "INIT", 1);
+    setenv("NCCL_DEBUG_FILE", path, 1);
+    open_rank(rank, pipes, NULL, &r);
+    CHECK(ncclAllReduce(r.send, r.recv, n, ncclFloat32, ncclSum, r.comm, r.stream) == ncclSuccess);
+    CHECK(count_in(rank, path, "Init COMPLETE") == 1);
+    CHECK(count_in(rank, path, "Bytes -> Algo") == 0);
+
+    setenv("NCCL_DEBUG_SUBSYS", "NET,TUNING", 1);
+    reset();
+    CHECK(count_in(rank, path, "Init COMPLETE") == 1);
+    CHECK(ncclAllReduce(r.send, r.recv, n, ncclFloat32, ncclSum, r.comm, r.stream) == ncclSuccess);
+    CHECK(ncclBroadcast(r.send, r.recv, n, ncclFloat32, 0, r.comm, r.stream) == ncclSuccess);
+    CHECK(count_in(rank, path, "Init COMPLETE") == 0);
+    CHECK(count_in(rank, path, "Bytes -> Algo") == (rank == 0 ? 2 : 0));
+    CHECK(count_in(rank, path,
+                   "AllReduce: 4012 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}") ==
+          (rank == 0));
+
+    setenv("NCCL_DEBUG_SUBSYS", "^TUNING", 1);
+    reset();
+    CHECK(ncclAllReduce(r.send, r.recv, n, ncclFloat32, ncclSum, r.comm, r.stream) == ncclSuccess);
+    CHECK(count_in(rank, path, "Bytes -> Algo") == 0);
+    CHECK(count_in(rank, path, "AllReduce: sendbuff") == 1);
+    CHECK(cudaStreamSynchronize(r.stream) == cudaSuccess);
+    unlink(path);
+}
+
+static void test_named_choices(void **state)
+{
+    (void)state;
+    in_ranks(named_choices, -1);
+}
+
 int main(void)
 {
     setenv("NCCL_SOCKET_IFNAME", "lo", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),   cmocka_unit_test(test_time),
-        cmocka_unit_test(test_split),        cmocka_unit_test(test_dead_peer),
-        cmocka_unit_test(test_missing_rank), cmocka_unit_test(test_corruption),
-        cmocka_unit_test(test_duplicate),    cmocka_unit_test(test_version_mismatch),
+        cmocka_unit_test(test_operations),    cmocka_unit_test(test_time),
+        cmocka_unit_test(test_split),         cmocka_unit_test(test_dead_peer),
+        cmocka_unit_test(test_missing_rank),  cmocka_unit_test(test_corruption),
+        cmocka_unit_test(test_duplicate),     cmocka_unit_test(test_version_mismatch),
+        cmocka_unit_test(test_named_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
