@@ -301,7 +301,8 @@ static int choose_devices(struct run *run, struct cb_error *err)
     run->transport_config = (struct cb_transport_config){
         .device = &run->device,
         .nccl_path = run->nccl.path,
-        .nccl_log = &run->nccl_log,
+        /* It is the first of every group that it is in, and NCCL has the first tell. */
+        .nccl_log = run->coordinator.rank == 0 ? &run->nccl_log : NULL,
         .time_limit_s = options->hang_limit_s * share_of_hang_limit,
         .graph = options->graph,
         .registers = options->registers,

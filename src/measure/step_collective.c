@@ -99,6 +99,8 @@ static int measure_collective(struct cb_runner *runner, const struct cb_item *it
     if (rc)
         return rc;
     *interrupted = timing.interrupted;
+    if (ops->tell)
+        ops->tell(runner->transport, &row->algorithm);
     row->wrong = (uint64_t)wrong_everywhere;
     row->status = cb_timing_status(&timing, row->wrong);
     row->samples = timing.samples;

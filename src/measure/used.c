@@ -202,7 +202,7 @@ int cb_used_merge(const struct cb_nccl_use *ranks, size_t count, struct cb_resul
     return rc ? cb_fail(err, CB_E_MEMORY, "no memory for what NCCL used") : CB_OK;
 }
 
-int cb_used_collect(const struct cb_coordinator *coordinator, const struct cb_nccl_log *log,
+int cb_used_collect(const struct cb_coordinator *coordinator, struct cb_nccl_log *log,
                     struct cb_result *result, struct cb_error *err)
 {
     const struct cb_coordinator *c = coordinator;

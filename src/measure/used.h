@@ -15,7 +15,7 @@ int cb_used_merge(const struct cb_nccl_use *ranks, size_t count, struct cb_resul
 
 /* Reads every rank's log and merges them into rank 0's result. Collective over the world; every
  * rank returns the same code. */
-int cb_used_collect(const struct cb_coordinator *coordinator, const struct cb_nccl_log *log,
+int cb_used_collect(const struct cb_coordinator *coordinator, struct cb_nccl_log *log,
                     struct cb_result *result, struct cb_error *err);
 
 #endif

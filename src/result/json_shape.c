@@ -41,6 +41,11 @@ static bool collective_is_unchecked(const void *row)
     return collective->wrong == 0 && !has_data(collective->status);
 }
 
+static bool collective_has_no_algorithm(const void *row)
+{
+    return !((const struct cb_collective_row *)row)->algorithm.name[0];
+}
+
 static bool kernel_is_unmeasured(const void *row)
 {
     const struct cb_kernel_row *kernel = row;
@@ -197,6 +202,13 @@ static const struct cb_json_field time_fields[] = {
 };
 static const struct cb_json_shape time_shape = SHAPE(time_fields, time_stats, true);
 
+static const struct cb_json_field algorithm_fields[] = {
+    FIELD(algorithm, name, "name", ALWAYS),
+    FIELD(algorithm, protocol, "protocol", ZERO),
+    FIELD(algorithm, channels, "channels", ZERO),
+};
+static const struct cb_json_shape algorithm_shape = SHAPE(algorithm_fields, algorithm, true);
+
 static const struct cb_json_field collective_fields[] = {
     NAMED(collective_row, op, "op", ALWAYS, op_names),
     NAMED(collective_row, scope, "scope", ALWAYS, scope_names),
@@ -215,6 +227,12 @@ static const struct cb_json_field collective_fields[] = {
     FIELD(collective_row, alg_bytes_per_s, "algbw_bytes_per_s", ZERO),
     FIELD(collective_row, bus_bytes_per_s, "busbw_bytes_per_s", ZERO),
     FIELD_UNLESS(collective_row, wrong, "wrong", 0, collective_is_unchecked),
+    {.key = "algorithm",
+     .kind = CB_JSON_OBJECT,
+     .rules = OMIT,
+     AT(collective_row, algorithm),
+     .shape = &algorithm_shape,
+     .is_absent = collective_has_no_algorithm},
     NAMED(collective_row, status, "status", ALWAYS, status_names),
     FIELD(collective_row, reason, "reason", ZERO | OMIT),
     FIELD(collective_row, import_number, "import", ZERO | OMIT),

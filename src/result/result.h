@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "gpu/gpu.h"
 #include "model/advice.h"
+#include "model/algorithm.h"
 #include "model/collective.h"
 #include "model/criteria.h"
 #include "model/formula.h"
@@ -89,7 +90,8 @@ struct cb_collective_row {
     struct cb_time_stats time;
     double alg_bytes_per_s;
     double bus_bytes_per_s;
-    uint64_t wrong; /* elements that arrived wrong, over all ranks */
+    uint64_t wrong;                /* elements that arrived wrong, over all ranks */
+    struct cb_algorithm algorithm; /* that the library said it took */
     enum cb_status status;
     char reason[CB_TEXT];
     int import_number; /* 1 for the first of imports, ...; 0: measured by this run */

@@ -13,7 +13,6 @@
 
 #include "gpu/device.h"
 #include "transport/nccl_internal.h"
-#include "transport/nccl_log.h"
 #include "transport/nccl_search.h"
 #include "transport/nccl_transport.h"
 
@@ -229,8 +228,6 @@ static int nccl_open(const struct cb_transport_config *config, struct cb_group *
     if (rc)
         goto close;
     rc = cb_nccl_call(t, "ncclCommInitRankConfig", join, err);
-    if (config->nccl_log)
-        cb_nccl_log_hide(config->nccl_log);
     if (!rc && config->registers)
         rc = cb_nccl_call(t, "ncclCommRegister", register_buffers, err);
     rc = cb_group_agree(group, rc, err);
@@ -282,6 +279,7 @@ static int nccl_prepare(struct cb_transport *t, const struct cb_step *step, stru
         return cb_fail(err, CB_E_UNSUPPORTED, "%s", reason);
     cb_nccl_drop_graphs(t);
     t->step = *step;
+    t->algorithm = (struct cb_algorithm){0};
     t->element_bytes = cb_dtype_size_bytes(step->dtype);
     find_type(step->dtype, &t->type);
     t->redop = step->redop == CB_REDOP_MAX ? ncclMax : ncclSum;
@@ -297,5 +295,6 @@ const struct cb_transport_ops cb_transport_nccl = {
     .prepare = nccl_prepare,
     .run = cb_nccl_run,
     .verify = cb_nccl_verify,
+    .tell = cb_nccl_tell,
     .close = nccl_close,
 };

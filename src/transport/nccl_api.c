@@ -30,7 +30,8 @@ static const char *fill(void *library, struct cb_nccl_api *api)
     } functions[] = {
 #define CB_NCCL_REQUIRED(function) {#function, &api->function, 1},
 #define CB_NCCL_OPTIONAL(function) {#function, &api->function, 0},
-        CB_NCCL_FUNCTIONS(CB_NCCL_REQUIRED, CB_NCCL_OPTIONAL)
+        CB_NCCL_FUNCTIONS(CB_NCCL_REQUIRED, CB_NCCL_OPTIONAL){"ncclResetDebugInit",
+                                                              &api->reset_debug, 0},
 #undef CB_NCCL_REQUIRED
 #undef CB_NCCL_OPTIONAL
     };

@@ -11,6 +11,9 @@
  * be non-blocking. */
 #define CB_NCCL_OLDEST 21400
 
+/* Before version 2.27 ncclResetDebugInit closes the log under the hands of threads that write. */
+#define CB_NCCL_SAFE_RESET 22700
+
 /* REQUIRED functions are in every library that serves; OPTIONAL ones may be NULL. */
 #define CB_NCCL_FUNCTIONS(REQUIRED, OPTIONAL)                                                      \
     REQUIRED(ncclGetVersion)                                                                       \
@@ -39,8 +42,9 @@ struct cb_nccl_api {
 #define CB_NCCL_MEMBER(function) __typeof__(&function) function;
     CB_NCCL_FUNCTIONS(CB_NCCL_MEMBER, CB_NCCL_MEMBER)
 #undef CB_NCCL_MEMBER
-    int version;    /* 22809 is 2.28.9 */
-    char path[512]; /* the file that was loaded */
+    void (*reset_debug)(void); /* ncclResetDebugInit, which headers lack or call deprecated */
+    int version;               /* 22809 is 2.28.9 */
+    char path[512];            /* the file that was loaded */
 };
 
 /* Loads the library of that path (a bare name asks the system's loader) and fills the table. It is

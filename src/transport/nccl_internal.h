@@ -39,6 +39,8 @@ struct cb_transport {
     ncclDataType_t type;
     ncclRedOp_t redop;
     struct cb_nccl_graph body, rest; /* of the prepared step */
+    struct cb_algorithm algorithm;   /* of its operations; no name: not known */
+    bool listens;                    /* NCCL was asked to say it */
     bool failed;                     /* a call failed: the communicator is only good for abort */
     bool lost; /* a call hangs, perhaps inside CUDA: nothing of this may be touched again */
 };
@@ -78,6 +80,16 @@ void cb_nccl_drop_graphs(struct cb_transport *t);
 
 /* The table's verify. */
 int cb_nccl_verify(struct cb_transport *t, uint64_t seed, uint64_t *wrong, struct cb_error *err);
+
+/* Asks NCCL to say which algorithm the operations take that are put on the stream between the two
+ * calls, and reads what it said; until it has said it, and on the rank that has the log. They must
+ * be launched as those are that are timed. The second is left out after an error: what hangs may
+ * hold NCCL's lock. */
+void cb_nccl_listen(struct cb_transport *t);
+void cb_nccl_hear(struct cb_transport *t);
+
+/* The table's tell. */
+bool cb_nccl_tell(const struct cb_transport *t, struct cb_algorithm *out);
 
 /* Where the prepared step reads and writes. */
 const char *cb_nccl_input(const struct cb_transport *t);

@@ -1,10 +1,13 @@
+#define _GNU_SOURCE /* memfd_create, dup3 */
 #include "transport/nccl_log.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,6 +141,8 @@ static void read_info(const char *line, struct cb_nccl_use *use)
         use->bound_far = true;
     else if (strstr(line, " coll channels"))
         read_counts(line, use);
+    else
+        cb_algorithm_read(line, &use->told);
 }
 
 void cb_nccl_log_parse(const char *text, struct cb_nccl_use *use)
@@ -162,58 +167,141 @@ void cb_nccl_log_parse(const char *text, struct cb_nccl_use *use)
 
 /* ---- the file ---- */
 
+/* NCCL opens NCCL_DEBUG_FILE by its name, and truncates it, each time it reads its settings. The
+ * name stands for a descriptor of this process, so that a switch can put a new file behind it and
+ * keep the old one, with all that is still written into it, until it has been read. */
+#define NAME_OF_DESCRIPTOR "/proc/self/fd/%d"
+#define SETTING "NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH,ENV"
+#define SETTING_THAT_TELLS SETTING ",TUNING"
+
+static int new_file(void)
+{
+    return memfd_create("commbound-nccl", MFD_CLOEXEC);
+}
+
+static int fail_to_open(struct cb_nccl_log *log, struct cb_error *err)
+{
+    cb_fail(err, CB_E_IO, "no file for NCCL's debug output");
+    cb_error_set_detail(err, "%s", strerror(errno));
+    cb_error_set_hint(err, "it lies in memory and is reached through /proc, which must be mounted");
+    cb_nccl_log_close(log);
+    return CB_E_IO;
+}
+
 int cb_nccl_log_open(struct cb_nccl_log *log, struct cb_error *err)
 {
-    const char *folder = getenv("TMPDIR");
-    *log = (struct cb_nccl_log){.file = -1};
+    char name[sizeof(NAME_OF_DESCRIPTOR) + 16];
+    *log = (struct cb_nccl_log){.file = -1, .previous = -1};
     if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
         return CB_OK;
-    /* NCCL reads '%' in the name as a pattern. */
-    if (!folder || folder[0] != '/' || strchr(folder, '%') || strlen(folder) > 200)
-        folder = "/tmp";
-    snprintf(log->path, sizeof(log->path), "%s/commbound-nccl-XXXXXX", folder);
-    log->file = mkstemp(log->path);
-    if (log->file < 0) {
-        cb_fail(err, CB_E_IO, "no file for NCCL's debug output in %s", folder);
-        cb_error_set_detail(err, "%s", strerror(errno));
-        cb_error_set_hint(err, "set TMPDIR to a folder that can be written");
-        log->path[0] = '\0';
-        return CB_E_IO;
-    }
-    setenv("NCCL_DEBUG", "INFO", 1);
-    setenv("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV", 0);
-    setenv("NCCL_DEBUG_FILE", log->path, 1);
+    log->file = new_file();
+    snprintf(name, sizeof(name), NAME_OF_DESCRIPTOR, log->file);
+    if (log->file < 0 || access(name, W_OK))
+        return fail_to_open(log, err);
+    /* The user's own choice of subsystems concerns output that the user reads. */
+    memcpy(log->subsystems, SETTING_THAT_TELLS, sizeof(SETTING_THAT_TELLS));
+    log->subsystems[strlen(SETTING)] = '\0';
+    if (setenv("NCCL_DEBUG", "INFO", 1) || setenv("NCCL_DEBUG_FILE", name, 1) ||
+        putenv(log->subsystems))
+        return fail_to_open(log, err);
     return CB_OK;
 }
 
-void cb_nccl_log_read(const struct cb_nccl_log *log, struct cb_nccl_use *use)
+/* Adds the whole lines that a file holds beyond offset, to the last byte where it is complete. */
+static void drain(struct cb_nccl_log *log, int file, off_t *offset, bool is_complete)
 {
     enum { MOST_BYTES = 64 << 20 };
     struct stat state;
-    use->is_kept = log->file < 0;
-    if (log->file < 0 || fstat(log->file, &state) || state.st_size <= 0)
+    if (file < 0 || fstat(file, &state) || state.st_size <= *offset)
         return;
-    size_t size = state.st_size < MOST_BYTES ? (size_t)state.st_size : MOST_BYTES;
-    char *text = malloc(size + 1);
-    ssize_t length = text ? pread(log->file, text, size, 0) : -1;
+    off_t size = state.st_size - *offset;
+    size_t room = size < MOST_BYTES ? (size_t)size : MOST_BYTES;
+    char *text = malloc(room + 1);
+    ssize_t length = text ? pread(file, text, room, *offset) : -1;
+    while (!is_complete && length > 0 && text[length - 1] != '\n')
+        length--;
     if (length > 0) {
         text[length] = '\0';
-        cb_nccl_log_parse(text, use);
+        cb_nccl_log_parse(text, &log->use);
+        *offset += length;
     }
     free(text);
 }
 
-void cb_nccl_log_hide(struct cb_nccl_log *log)
+static void drain_all(struct cb_nccl_log *log, bool is_complete)
 {
-    if (log->path[0])
-        unlink(log->path);
-    log->path[0] = '\0';
+    if (log->file < 0)
+        return;
+    drain(log, log->previous, &log->previous_offset, true);
+    drain(log, log->file, &log->offset, is_complete);
+}
+
+/* Leaves the file to whoever still writes to it, and puts an empty one behind its name. */
+static bool change_file(struct cb_nccl_log *log)
+{
+    int fresh = new_file();
+    int previous = fresh < 0 ? -1 : fcntl(log->file, F_DUPFD_CLOEXEC, 0);
+    bool is_changed = previous >= 0 && dup3(fresh, log->file, O_CLOEXEC) >= 0;
+    if (fresh >= 0)
+        close(fresh);
+    if (!is_changed) {
+        if (previous >= 0)
+            close(previous);
+        return false;
+    }
+    drain(log, log->previous, &log->previous_offset, true);
+    if (log->previous >= 0)
+        close(log->previous);
+    log->previous = previous;
+    log->previous_offset = log->offset;
+    log->offset = 0;
+    return true;
+}
+
+bool cb_nccl_log_switch(struct cb_nccl_log *log, bool tells, void (*reset)(void))
+{
+    if (log->file < 0)
+        return false;
+    if (!change_file(log)) {
+        if (tells)
+            return false;
+        /* Better a line lost than one for every operation. */
+        drain_all(log, true);
+        if (ftruncate(log->file, 0) == 0)
+            log->offset = 0;
+    }
+    /* One byte: a thread of NCCL's that reads the setting meanwhile finds the one or the other. */
+    __atomic_store_n(&log->subsystems[strlen(SETTING)], tells ? ',' : '\0', __ATOMIC_RELEASE);
+    reset();
+    return true;
+}
+
+bool cb_nccl_log_algorithm(struct cb_nccl_log *log, enum cb_op op, struct cb_algorithm *out)
+{
+    drain_all(log, false);
+    bool is_told = log->use.told.algorithm.name[0] && cb_algorithm_is_of(&log->use.told, op);
+    if (is_told)
+        *out = log->use.told.algorithm;
+    log->use.told = (struct cb_algorithm_line){0};
+    return is_told;
+}
+
+void cb_nccl_log_read(struct cb_nccl_log *log, struct cb_nccl_use *use)
+{
+    drain_all(log, true);
+    *use = log->use;
+    use->is_kept = log->file < 0;
 }
 
 void cb_nccl_log_close(struct cb_nccl_log *log)
 {
-    cb_nccl_log_hide(log);
-    if (log->file >= 0)
-        close(log->file);
-    log->file = -1;
+    if (log->file < 0)
+        return;
+    unsetenv("NCCL_DEBUG");
+    unsetenv("NCCL_DEBUG_FILE");
+    unsetenv("NCCL_DEBUG_SUBSYS");
+    if (log->previous >= 0)
+        close(log->previous);
+    close(log->file);
+    log->file = log->previous = -1;
 }

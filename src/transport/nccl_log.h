@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
+#include "model/algorithm.h"
 
 #define CB_NCCL_WAYS 12
 
@@ -24,8 +26,9 @@ struct cb_nccl_use {
     bool multicast;       /* NVLS is available: NVSwitch reduces */
     bool rings, trees;    /* were connected */
     int collective_channels, nvls_channels, point_channels; /* most of any communicator */
-    bool bound_far;    /* this rank's CPUs are none of those near its GPU */
-    char warning[256]; /* the first that NCCL gave */
+    bool bound_far;                /* this rank's CPUs are none of those near its GPU */
+    char warning[256];             /* the first that NCCL gave */
+    struct cb_algorithm_line told; /* the last that named an operation's algorithm */
 };
 
 /* Adds what text, a whole log or the lines since the last call, says. Lines that are not known are
@@ -35,24 +38,35 @@ void cb_nccl_log_parse(const char *text, struct cb_nccl_use *use);
 /* Adds connections of one way to those of the same name; what is beyond CB_NCCL_WAYS is dropped. */
 void cb_nccl_use_add(struct cb_nccl_use *use, const char *name, int connections);
 
-/* This process's log: a file that only it can read. */
+/* This process's log: files in memory that have no name, so that nothing stays behind however the
+ * process ends. */
 struct cb_nccl_log {
-    int file; /* -1: none; NCCL's output is the user's own */
-    char path[256];
+    int file;                      /* that NCCL has open, or opens next; -1: there is no log */
+    int previous;                  /* that it had open before; -1: none */
+    off_t offset, previous_offset; /* up to which they were read */
+    struct cb_nccl_use use;        /* what was read so far */
+    char subsystems[64];           /* part of the environment while the log is open */
 };
 
-/* Sends NCCL's debug output into a new file in TMPDIR, by setting NCCL_DEBUG, NCCL_DEBUG_SUBSYS and
- * NCCL_DEBUG_FILE; call it before the first call of NCCL and before other threads run. Where the
- * user has set NCCL_DEBUG or NCCL_DEBUG_FILE everything is left as it is: there is then no log.
- * Errors: CB_E_IO; nothing is then changed. */
+/* Sends NCCL's debug output into a file of this process alone, by setting NCCL_DEBUG,
+ * NCCL_DEBUG_SUBSYS and NCCL_DEBUG_FILE; call it before the first call of NCCL that may write, and
+ * before other threads of it run. Where the user has set NCCL_DEBUG or NCCL_DEBUG_FILE everything
+ * is left as it is: there is then no log. *log may not move until it is closed. Errors: CB_E_IO. */
 int cb_nccl_log_open(struct cb_nccl_log *log, struct cb_error *err);
 
-/* Reads all of it so far and adds what it says. */
-void cb_nccl_log_read(const struct cb_nccl_log *log, struct cb_nccl_use *use);
+/* Lets NCCL say which algorithm each operation takes, or no more, from its next message on, whoever
+ * writes it. reset is the library's ncclResetDebugInit, which must be safe beside threads that
+ * write (2.27 and later). What NCCL has written is not lost. False, and nothing is changed, where
+ * there is no log, or no descriptor left to let it speak; silence can always be had. */
+bool cb_nccl_log_switch(struct cb_nccl_log *log, bool tells, void (*reset)(void));
 
-/* Takes the name away, so that nothing stays behind however the process ends; what is open stays
- * readable. Call it once NCCL has opened the file, and at the end. */
-void cb_nccl_log_hide(struct cb_nccl_log *log);
+/* What the last operation since the last call took, as NCCL says; false where it said nothing, or
+ * of another op. */
+bool cb_nccl_log_algorithm(struct cb_nccl_log *log, enum cb_op op, struct cb_algorithm *out);
+
+/* What all of it so far says. */
+void cb_nccl_log_read(struct cb_nccl_log *log, struct cb_nccl_use *use);
+
 void cb_nccl_log_close(struct cb_nccl_log *log);
 
 #endif

@@ -176,7 +176,10 @@ static int capture(struct cb_transport *t, int operations, struct cb_nccl_graph 
                      "cudaStreamBeginCapture", err);
     if (rc)
         return rc;
+    cb_nccl_listen(t);
     rc = cb_nccl_enqueue(t, operations, err);
+    if (!rc)
+        cb_nccl_hear(t);
     int end_rc = CB_CUDA(cudaStreamEndCapture(t->stream, &graph), "cudaStreamEndCapture", &ended);
     if (!rc && end_rc)
         *err = ended;

@@ -89,9 +89,13 @@ int cb_nccl_verify(struct cb_transport *t, uint64_t seed, uint64_t *wrong, struc
         CB_CUDA(cudaMemsetAsync(t->wrong, 0, sizeof(*t->wrong), t->stream), "cudaMemsetAsync", err);
     if (!rc)
         rc = fill(t, seed, err);
+    if (!rc && !t->config.graph) /* captured, the step may take another algorithm than this one */
+        cb_nccl_listen(t);
     /* The first operation of a step may make connections, and so may wait for other ranks. */
     if (!rc)
         rc = cb_nccl_call(t, "the first operation of a step", one_operation, err);
+    if (!rc)
+        cb_nccl_hear(t);
     if (!rc)
         rc = CB_CUDA(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
     if (!rc)

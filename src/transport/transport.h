@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/algorithm.h"
 #include "model/collective.h"
 #include "transport/coordinator.h"
 
@@ -34,7 +35,7 @@ struct cb_nccl_log; /* transport/nccl_log.h */
 struct cb_transport_config {
     const struct cb_device *device; /* of this rank; NULL: on host memory */
     const char *nccl_path;          /* the library to load; NULL: none was looked for */
-    struct cb_nccl_log *nccl_log;   /* loses its name once NCCL has opened it; may be NULL */
+    struct cb_nccl_log *nccl_log;   /* to ask for algorithms; NULL: this rank is not to ask */
     double time_limit_s;            /* of one operation that hangs; 0: none */
     bool graph;                     /* time captured CUDA graphs instead of single launches */
     bool registers;                 /* register the buffers with the library */
@@ -83,6 +84,10 @@ struct cb_transport_ops {
      * is how many differ on this rank. Not timed. Collective. */
     int (*verify)(struct cb_transport *transport, uint64_t seed, uint64_t *wrong,
                   struct cb_error *err);
+
+    /* What the library said it took for the operations of the prepared step, once they have run.
+     * False: nothing. Local. NULL: it never says. */
+    bool (*tell)(const struct cb_transport *transport, struct cb_algorithm *out);
 
     void (*close)(struct cb_transport *transport); /* collective */
 };

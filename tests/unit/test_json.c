@@ -110,6 +110,9 @@ static void fill_collective(struct cb_collective_row *row, int *seed)
     row->alg_bytes_per_s = next_real(seed);
     row->bus_bytes_per_s = next_real(seed);
     row->wrong = (uint64_t)next_int(seed);
+    FILL_TEXT(row->algorithm.name);
+    FILL_TEXT(row->algorithm.protocol);
+    row->algorithm.channels = next_int(seed);
     row->status = CB_STATUS_WRONG;
     FILL_TEXT(row->reason);
     row->import_number = next_int(seed);
@@ -982,6 +985,12 @@ static const struct bad_case bad_cases[] = {
     {"1024", "99999999999999999999", "f.json:9: too big integer near '99999999999999999999'"},
     {"\"samples\": 3", "\"samples\": 2147483648",
      "f.json: collectives[0].samples: 2147483648 is too large"},
+    {"\"samples\": 3", "\"samples\": 3, \"algorithm\": {\"protocol\": \"LL\"}",
+     "f.json: collectives[0].algorithm.name: missing"},
+    {"\"samples\": 3", "\"samples\": 3, \"algorithm\": {\"name\": \"ring\", \"channels\": -1}",
+     "f.json: collectives[0].algorithm.channels: expected at least 0, found -1"},
+    {"\"samples\": 3", "\"samples\": 3, \"algorithm\": \"ring\"",
+     "f.json: collectives[0].algorithm: expected an object, found a string"},
     {"\"samples\": 3", "\"samples\": null",
      "f.json: collectives[0].samples: expected an integer, found null"},
     {"0.5", "-0.5", "f.json: collectives[0].time_s.median: expected at least 0, found -0.5"},

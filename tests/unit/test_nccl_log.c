@@ -1,7 +1,9 @@
 /* Reading NCCL's debug output: lines as versions 2.18 to 2.30 write them. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,32 +130,179 @@ static void test_noise(void **state)
     assert_int_equal(use.way_count, CB_NCCL_WAYS);
 }
 
-static void test_file_is_private_and_leaves_nothing(void **state)
+/* NCCL as far as its log goes: one setting and one file, read by the first message after a reset.
+ */
+static struct {
+    bool is_unread;
+    bool tells;
+    FILE *file;
+    int opened;
+} library;
+
+static void reset_library(void)
 {
-    struct cb_nccl_log log;
-    struct cb_nccl_use use = {0};
+    library.is_unread = true;
+}
+
+static void library_writes(const char *line)
+{
+    if (library.is_unread) {
+        if (library.file)
+            fclose(library.file);
+        library.file = fopen(getenv("NCCL_DEBUG_FILE"), "w");
+        library.tells = strstr(getenv("NCCL_DEBUG_SUBSYS"), "TUNING") != NULL;
+        library.is_unread = false;
+        library.opened++;
+    }
+    assert_non_null(library.file);
+    setlinebuf(library.file);
+    fputs(line, library.file);
+}
+
+static void library_runs(const char *function)
+{
+    char line[256];
+    library_writes(""); /* its subsystem COLL looks at the settings, and then keeps silent */
+    snprintf(line, sizeof(line), INFO "%s: 64 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n",
+             function);
+    if (library.tells)
+        library_writes(line);
+}
+
+static int open_library_log(void **state)
+{
+    static struct cb_nccl_log log;
     struct cb_error err;
-    struct stat file;
-    char path[256];
-    (void)state;
     unsetenv("NCCL_DEBUG");
     unsetenv("NCCL_DEBUG_FILE");
+    setenv("NCCL_DEBUG_SUBSYS", "INIT", 1); /* without NCCL_DEBUG it asks for nothing */
+    memset(&library, 0, sizeof(library));
+    library.is_unread = true;
     assert_ok(cb_nccl_log_open(&log, &err), &err);
-    assert_string_equal(getenv("NCCL_DEBUG_FILE"), log.path);
+    *state = &log;
+    return 0;
+}
+
+static int close_library_log(void **state)
+{
+    cb_nccl_log_close(*state);
+    if (library.file)
+        fclose(library.file);
+    return 0;
+}
+
+static void test_log_has_no_name_and_leaves_nothing(void **state)
+{
+    struct cb_nccl_log *log = *state;
+    struct cb_nccl_use use = {0};
+    struct stat file;
     assert_string_equal(getenv("NCCL_DEBUG"), "INFO");
-    assert_int_equal(stat(log.path, &file), 0);
-    assert_int_equal(file.st_mode & 0777, 0600);
-    strcpy(path, log.path);
-    int other = open(path, O_WRONLY | O_TRUNC); /* as NCCL opens it */
-    cb_nccl_log_hide(&log);
-    assert_int_not_equal(stat(path, &file), 0);
-    static const char line[] = INFO "Using network Socket\n";
-    assert_int_equal(write(other, line, strlen(line)), (ssize_t)strlen(line));
-    cb_nccl_log_read(&log, &use);
+    assert_string_equal(getenv("NCCL_DEBUG_SUBSYS"), "INIT,NET,GRAPH,ENV");
+    assert_int_equal(fstat(log->file, &file), 0);
+    assert_int_equal(file.st_nlink, 0);
+    assert_true(fcntl(log->file, F_GETFD) & FD_CLOEXEC);
+    library_writes(INFO "Using network Socket\n");
+    library_writes(INFO "Channel 00 : 0[0] -> 1[1] via SHM");
+    cb_nccl_log_read(log, &use);
     assert_string_equal(use.network, "Socket");
-    close(other);
-    cb_nccl_log_close(&log);
-    assert_int_equal(log.file, -1);
+    assert_false(use.is_kept);
+    cb_nccl_log_close(log);
+    assert_int_equal(log->file, -1);
+    assert_null(getenv("NCCL_DEBUG"));
+    assert_null(getenv("NCCL_DEBUG_FILE"));
+    assert_null(getenv("NCCL_DEBUG_SUBSYS"));
+}
+
+/* One operation is named, those before and after it are not, and no other line is lost or counted
+ * twice, whatever threads of NCCL's write while the log is switched. */
+static void test_one_operation_is_named(void **state)
+{
+    enum { STEPS = 5 };
+    struct cb_nccl_log *log = *state;
+    struct cb_nccl_use use = {0};
+    struct cb_algorithm algorithm;
+    for (int i = 0; i < STEPS; i++) {
+        library_runs("AllReduce");
+        library_writes(INFO "Channel 00 : 0[0] -> 1[1] via SHM\n");
+        assert_true(cb_nccl_log_switch(log, true, reset_library));
+        library_writes(INFO "Channel 01 : 0[0] -> 1[1] via SHM\n");
+        library_runs("AllReduce");
+        library_writes(INFO "Channel 02 : 0[0] -> 1[1] via SHM\n");
+        assert_true(cb_nccl_log_switch(log, false, reset_library));
+        library_writes(INFO "Channel 03 : 0[0] -> 1[1] via SHM\n");
+        library_runs("Broadcast");
+        assert_true(cb_nccl_log_algorithm(log, CB_OP_ALL_REDUCE, &algorithm));
+        assert_string_equal(algorithm.name, "ring");
+        assert_string_equal(algorithm.protocol, "LL");
+        assert_int_equal(algorithm.channels, 2);
+        assert_false(cb_nccl_log_algorithm(log, CB_OP_ALL_REDUCE, &algorithm));
+    }
+    cb_nccl_log_read(log, &use);
+    assert_int_equal(connections(&use, "SHM"), 4 * STEPS);
+    assert_int_equal(library.opened, 1 + 2 * STEPS);
+}
+
+/* Two switches without a message in between, and an operation of another kind. */
+static void test_nothing_is_named(void **state)
+{
+    struct cb_nccl_log *log = *state;
+    struct cb_algorithm algorithm = {.name = "untouched"};
+    library_writes(INFO "Using network Socket\n");
+    cb_nccl_log_switch(log, true, reset_library);
+    cb_nccl_log_switch(log, false, reset_library);
+    assert_false(cb_nccl_log_algorithm(log, CB_OP_ALL_REDUCE, &algorithm));
+    cb_nccl_log_switch(log, true, reset_library);
+    library_runs("AllGather");
+    cb_nccl_log_switch(log, false, reset_library);
+    assert_false(cb_nccl_log_algorithm(log, CB_OP_ALL_REDUCE, &algorithm));
+    assert_string_equal(algorithm.name, "untouched");
+    struct cb_nccl_use use;
+    cb_nccl_log_read(log, &use);
+    assert_string_equal(use.network, "Socket");
+}
+
+static void test_descriptors_are_given_back(void **state)
+{
+    struct cb_nccl_log *log = *state;
+    int before = dup(0);
+    close(before);
+    cb_nccl_log_switch(log, true, reset_library);
+    for (int i = 0; i < 100; i++)
+        assert_true(cb_nccl_log_switch(log, i % 2 == 0, reset_library));
+    int after = dup(0);
+    close(after);
+    assert_in_range(after, 0, before + 1); /* the file before the last */
+}
+
+/* NCCL is not let to speak, but whoever let it speak can silence it. */
+static void test_no_descriptor_left(void **state)
+{
+    struct cb_nccl_log *log = *state;
+    struct cb_nccl_use use;
+    struct cb_algorithm algorithm;
+    struct rlimit limit, none = {0};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none.rlim_max = limit.rlim_max;
+    library_writes(INFO "Channel 00 : 0[0] -> 1[1] via SHM\n");
+    for (int i = 0; i < 2; i++) {
+        bool was_on = i > 0;
+        if (was_on) {
+            assert_true(cb_nccl_log_switch(log, true, reset_library));
+            library_runs("AllReduce");
+        }
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        bool is_on = cb_nccl_log_switch(log, true, reset_library);
+        bool is_off = cb_nccl_log_switch(log, false, reset_library);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        assert_false(is_on);
+        assert_true(is_off);
+        assert_true(library.is_unread);
+        assert_string_equal(getenv("NCCL_DEBUG_SUBSYS"), "INIT,NET,GRAPH,ENV");
+        assert_int_equal(cb_nccl_log_algorithm(log, CB_OP_ALL_REDUCE, &algorithm), was_on);
+        library_writes(INFO "Channel 00 : 0[0] -> 1[1] via SHM\n");
+    }
+    cb_nccl_log_read(log, &use);
+    assert_int_equal(connections(&use, "SHM"), 3);
 }
 
 static void test_what_the_user_set_stays(void **state)
@@ -161,6 +310,7 @@ static void test_what_the_user_set_stays(void **state)
     struct cb_nccl_log log;
     struct cb_nccl_use use = {0};
     struct cb_error err;
+    struct cb_algorithm algorithm;
     (void)state;
     unsetenv("NCCL_DEBUG_FILE");
     setenv("NCCL_DEBUG", "WARN", 1);
@@ -168,10 +318,18 @@ static void test_what_the_user_set_stays(void **state)
     assert_int_equal(log.file, -1);
     assert_string_equal(getenv("NCCL_DEBUG"), "WARN");
     assert_null(getenv("NCCL_DEBUG_FILE"));
+    library.is_unread = false;
+    assert_false(cb_nccl_log_switch(&log, true, reset_library));
+    assert_false(library.is_unread);
+    assert_false(cb_nccl_log_algorithm(&log, CB_OP_ALL_REDUCE, &algorithm));
     cb_nccl_log_read(&log, &use);
+    assert_true(use.is_kept);
     assert_false(use.has_log);
     cb_nccl_log_close(&log);
+    assert_string_equal(getenv("NCCL_DEBUG"), "WARN");
 }
+
+#define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, open_library_log, close_library_log)
 
 int main(void)
 {
@@ -180,7 +338,11 @@ int main(void)
         cmocka_unit_test(test_sockets_and_shared_memory),
         cmocka_unit_test(test_other_networks_and_ways),
         cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_file_is_private_and_leaves_nothing),
+        WITH_LOG(test_log_has_no_name_and_leaves_nothing),
+        WITH_LOG(test_one_operation_is_named),
+        WITH_LOG(test_nothing_is_named),
+        WITH_LOG(test_descriptors_are_given_back),
+        WITH_LOG(test_no_descriptor_left),
         cmocka_unit_test(test_what_the_user_set_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
