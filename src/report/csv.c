@@ -10,7 +10,7 @@ static const char header[] =
     "kind,op,scope,dtype,redop,ranks,bytes,in_place,from,to,rank,host,kernel,variant,threads,"
     "samples,operations_per_sample,time_median_s,time_p10_s,time_p90_s,time_min_s,time_max_s,"
     "ci95_relative,alg_bytes_per_s,bus_bytes_per_s,round_trip_s,bytes_per_s,flops_per_s,wrong,"
-    "status,reason\n";
+    "status,reason,algorithm,protocol,channels\n";
 
 /* One line being written: cells are separated by what comes before them. */
 struct line {
@@ -89,6 +89,17 @@ static void add_outcome(struct line *line, uint64_t wrong, enum cb_status status
         add_empty(line, 1);
     add_text(line, cb_status_name(status));
     add_text(line, reason);
+}
+
+/* The last three cells, and the end of the line; algorithm may be NULL. */
+static void add_algorithm(struct line *line, const struct cb_algorithm *algorithm)
+{
+    add_text(line, algorithm ? algorithm->name : "");
+    add_text(line, algorithm ? algorithm->protocol : "");
+    if (algorithm && algorithm->channels > 0)
+        add_integer(line, algorithm->channels);
+    else
+        add_empty(line, 1);
     cb_strbuf_add(line->out, "\n");
 }
 
@@ -116,6 +127,7 @@ static void add_collective(const struct cb_collective_row *row, struct cb_strbuf
     add_positive(&line, row->bus_bytes_per_s);
     add_empty(&line, 3); /* round_trip_s, bytes_per_s, flops_per_s */
     add_outcome(&line, row->wrong, row->status, row->reason);
+    add_algorithm(&line, &row->algorithm);
 }
 
 static void add_pair(const struct cb_pair_row *row, struct cb_strbuf *out)
@@ -135,7 +147,7 @@ static void add_pair(const struct cb_pair_row *row, struct cb_strbuf *out)
     add_empty(&line, 2); /* flops_per_s; a probe does not count wrong elements */
     add_text(&line, cb_status_name(row->status));
     add_text(&line, row->reason);
-    cb_strbuf_add(out, "\n");
+    add_algorithm(&line, NULL);
 }
 
 static void add_kernel(const struct cb_lookup *lookup, const struct cb_kernel_row *row,
@@ -161,6 +173,7 @@ static void add_kernel(const struct cb_lookup *lookup, const struct cb_kernel_ro
     add_positive(&line, row->bytes_per_s);
     add_positive(&line, row->flops_per_s);
     add_outcome(&line, row->wrong, row->status, row->reason);
+    add_algorithm(&line, NULL);
 }
 
 /* The sustained product of a burn; its series and clocks stay with the JSON. */
@@ -182,6 +195,7 @@ static void add_burn(const struct cb_lookup *lookup, const struct cb_burn_row *r
     add_empty(&line, 1);
     add_positive(&line, row->flops_per_s);
     add_outcome(&line, row->wrong, row->status, row->reason);
+    add_algorithm(&line, NULL);
 }
 
 int cb_render_csv(const struct cb_result *result, const struct cb_report_options *options,

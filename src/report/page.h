@@ -47,6 +47,7 @@ void cb_page_add_workloads(struct cb_page *page);
 void cb_page_add_offer(struct cb_page *page);
 void cb_page_add_links(struct cb_page *page);
 void cb_page_add_collectives(struct cb_page *page);
+void cb_page_add_algorithms(struct cb_page *page);
 void cb_page_add_fits(struct cb_page *page);
 void cb_page_add_kernels(struct cb_page *page);
 void cb_page_add_gpus(struct cb_page *page);

@@ -231,6 +231,7 @@ int cb_render_text(const struct cb_result *result, const struct cb_report_option
         cb_page_add_workloads,
         cb_page_add_links,
         cb_page_add_collectives,
+        cb_page_add_algorithms,
         cb_page_add_fits,
         cb_page_add_kernels,
         cb_page_add_gpus,

@@ -333,17 +333,27 @@ static void add_ranks(struct cb_page *page)
     free(numbers);
 }
 
-/* What the library says it used; how many ranks said so only where not all did. */
+static bool tells_algorithms(const struct cb_result *result)
+{
+    for (size_t i = 0; i < result->collectives.count; i++)
+        if (result->collectives.items[i].algorithm.name[0])
+            return true;
+    return false;
+}
+
+/* What the library says it used; how many ranks said so only where not all did. What it connected
+ * its ranks to is left out where it says of each operation what it took. */
 static void add_used(struct cb_page *page)
 {
     static const char *const kinds[] = {"way",    "network",   "interfaces",
                                         "plugin", "algorithm", "feature"};
     const struct cb_result *result = page->result;
+    bool told = tells_algorithms(result);
     struct cb_strbuf text = {0};
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
         for (size_t i = 0; i < result->transport_used.count; i++) {
             const struct cb_transport_use *use = &result->transport_used.items[i];
-            if (strcmp(use->kind, kinds[k]) != 0)
+            if (strcmp(use->kind, kinds[k]) != 0 || (k == 4 && told))
                 continue;
             cb_strbuf_addf(&text, "%s%s%s%s", text.length_bytes ? ", " : "",
                            k == 0 || k == 4 ? "" : kinds[k], k == 0 || k == 4 ? "" : " ",

@@ -632,6 +632,24 @@ static const struct link nvlink = {6.1e-6, 231.5e9};
 static const struct link hdr_link = {5.4e-6, 23.6e9};
 static const struct link hdr_world = {9.8e-6, 186.2e9};
 
+/* Rings inside a node; a tree over two for short messages. The library keeps silent once. */
+static void name_algorithms(struct cb_result *result)
+{
+    const uint64_t tree_to = 1u << 20, low_latency_to = 16u << 10, silent_at = 4u << 20;
+    for (size_t i = 0; i < result->collectives.count; i++) {
+        struct cb_collective_row *row = &result->collectives.items[i];
+        bool is_tree = row->scope == CB_SCOPE_WORLD && row->size_bytes <= tree_to;
+        if (row->scope == CB_SCOPE_INTER_NODE && row->size_bytes == silent_at)
+            continue;
+        snprintf(row->algorithm.name, sizeof(row->algorithm.name), is_tree ? "tree" : "ring");
+        snprintf(row->algorithm.protocol, sizeof(row->algorithm.protocol),
+                 row->size_bytes <= low_latency_to ? "LL"
+                 : is_tree                         ? "LL128"
+                                                   : "Simple");
+        row->algorithm.channels = row->size_bytes <= low_latency_to ? 1 : 24;
+    }
+}
+
 static void add_gpu_cluster(struct cb_result *result)
 {
     start(result);
@@ -660,6 +678,7 @@ static void add_gpu_cluster(struct cb_result *result)
     add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_INTRA_NODE, GPUS_PER_NODE, nvlink);
     add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_INTER_NODE, 2, hdr_link);
     add_sweep(result, CB_OP_ALL_REDUCE, CB_SCOPE_WORLD, result->rank_count, hdr_world);
+    name_algorithms(result);
     add_gpu_kernels(result);
 }
 

@@ -11,7 +11,7 @@
 #include "report/ranges.h"
 #include "result/json.h"
 
-#define CSV_COLUMNS 31
+#define CSV_COLUMNS 34
 #define CELL_BYTES 512
 
 static void render(const struct cb_result *result, enum cb_report_format format, bool color,
@@ -738,6 +738,75 @@ static void test_fits_take_a_line_per_curve(void **state)
     cb_result_fini(&result);
 }
 
+static void add_told(struct cb_result *result, enum cb_dtype dtype, uint64_t size_bytes,
+                     const char *name, const char *protocol)
+{
+    struct cb_collective_row *row = cb_vec_add(&result->collectives);
+    assert_non_null(row);
+    *row = (struct cb_collective_row){.dtype = dtype,
+                                      .ranks = 8,
+                                      .size_bytes = size_bytes,
+                                      .time.median_s = 1e-5,
+                                      .algorithm.channels = 4};
+    snprintf(row->algorithm.name, sizeof(row->algorithm.name), "%s", name);
+    snprintf(row->algorithm.protocol, sizeof(row->algorithm.protocol), "%s", protocol);
+}
+
+/* Sizes in any order; a line of its own for an element type only where it differs. */
+static void test_algorithms_by_size(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_result_init(&result);
+    add_told(&result, CB_DTYPE_FLOAT32, 1u << 20, "ring", "Simple");
+    add_told(&result, CB_DTYPE_FLOAT32, 1u << 10, "tree", "LL");
+    add_told(&result, CB_DTYPE_FLOAT32, 4u << 10, "tree", "LL");
+    add_told(&result, CB_DTYPE_FLOAT32, 64u << 10, "tree", "LL128");
+    add_told(&result, CB_DTYPE_FLOAT32, 4u << 20, "ring", "Simple");
+    add_told(&result, CB_DTYPE_FLOAT16, 1u << 10, "tree", "LL");
+    add_told(&result, CB_DTYPE_FLOAT16, 64u << 10, "tree", "LL128");
+    add_told(&result, CB_DTYPE_FLOAT16, 1u << 20, "ring", "Simple");
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "float32: tree LL up to 4 KiB, tree LL128 to 64 KiB, ring");
+    assert_has(cb_strbuf_get(&out), "float16: tree LL up to 1 KiB, tree LL128 to 64 KiB, ring");
+    cb_strbuf_fini(&out);
+    result.collectives.items[2].size_bytes = 1u << 10; /* read twice at that size */
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out),
+               "all_reduce world: tree LL up to 1 KiB, tree LL128 to 64 KiB, ");
+    assert_lacks(cb_strbuf_get(&out), "all_reduce world float");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+/* Silence is shown where it is, and where nothing was said there is no section. */
+static void test_algorithms_that_were_not_said(void **state)
+{
+    (void)state;
+    struct cb_strbuf out = text_of(cb_fixture_gpu_cluster);
+    assert_has(cb_strbuf_get(&out),
+               "ring Simple to 1 MiB, not said\n      to 4 MiB, ring Simple above");
+    cb_strbuf_fini(&out);
+    out = text_of(cb_fixture_two_hosts);
+    assert_lacks(cb_strbuf_get(&out), "ALGORITHMS");
+    cb_strbuf_fini(&out);
+}
+
+static void test_one_algorithm_for_all_sizes(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_result_init(&result);
+    add_told(&result, CB_DTYPE_FLOAT32, 1u << 10, "symmetric", "");
+    add_told(&result, CB_DTYPE_FLOAT32, 1u << 20, "symmetric", "");
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "all_reduce world: symmetric\n");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
 static void test_an_empty_result_is_a_short_report(void **state)
 {
     (void)state;
@@ -845,6 +914,32 @@ static void test_csv_of_a_burn(void **state)
     }
     assert_true(found > 0);
     assert_int_equal(found, result.burns.count);
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
+static void test_csv_of_algorithms(void **state)
+{
+    (void)state;
+    static char header[CSV_COLUMNS][CELL_BYTES], cells[CSV_COLUMNS][CELL_BYTES];
+    struct cb_result result;
+    struct cb_strbuf out;
+    size_t told = 0;
+    cb_fixture_gpu_cluster(&result);
+    render(&result, CB_REPORT_CSV, false, &out);
+    const char *at = read_line(cb_strbuf_get(&out), header);
+    for (size_t i = 0; *at; i++) {
+        static const struct cb_algorithm none;
+        at = read_line(at, cells);
+        const struct cb_algorithm *algorithm =
+            i < result.collectives.count ? &result.collectives.items[i].algorithm : &none;
+        assert_string_equal(cells[column_of(header, "algorithm")], algorithm->name);
+        assert_string_equal(cells[column_of(header, "protocol")], algorithm->protocol);
+        assert_int_equal(atoi(cells[column_of(header, "channels")]), algorithm->channels);
+        assert_true(algorithm->channels > 0 || !*cells[column_of(header, "channels")]);
+        told += algorithm->name[0] != '\0';
+    }
+    assert_true(told > 0);
     cb_strbuf_fini(&out);
     cb_result_fini(&result);
 }
@@ -1003,9 +1098,13 @@ int main(void)
         cmocka_unit_test(test_checks_with_one_reason_share_a_line),
         cmocka_unit_test(test_what_others_published_is_shown),
         cmocka_unit_test(test_fits_take_a_line_per_curve),
+        cmocka_unit_test(test_algorithms_by_size),
+        cmocka_unit_test(test_algorithms_that_were_not_said),
+        cmocka_unit_test(test_one_algorithm_for_all_sizes),
         cmocka_unit_test(test_an_empty_result_is_a_short_report),
         cmocka_unit_test(test_csv_of_every_fixture),
         cmocka_unit_test(test_csv_of_a_burn),
+        cmocka_unit_test(test_csv_of_algorithms),
         cmocka_unit_test(test_csv_cells),
         cmocka_unit_test(test_json_is_the_result_file),
         cmocka_unit_test(test_format_names),
