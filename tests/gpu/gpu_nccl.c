@@ -21,7 +21,10 @@
 #include "transport/nccl_search.h"
 #include "transport/nccl_transport.h"
 
-enum { FAILED = 1, NOTHING_TO_TEST = 77, OPERATIONS = 5, LIMIT_S = 60 };
+/* LIMIT_S is what one call or operation may take. Two ranks on one card take turns on it: published
+ * runs of such a pair show 4.4 ms for an all_reduce of any size up to 8 MiB and 6.6 ms for 16 MiB.
+ */
+enum { FAILED = 1, NOTHING_TO_TEST = 77, OPERATIONS = 5, LIMIT_S = 20 };
 
 #define LARGE_BYTES ((uint64_t)16 << 20)
 
@@ -41,8 +44,10 @@ static bool report(const struct rank *rank, const char *what, int code, const st
     return code != CB_OK;
 }
 
-/* Whether the step is right, or not in this library. */
-static bool try_step(struct rank *rank, enum cb_op op, enum cb_dtype dtype, uint64_t bytes)
+/* Whether the ranks can go on: after an error there is no communicator. *right becomes false when
+ * an element is wrong; a step that is not in this library is neither. */
+static bool try_step(struct rank *rank, enum cb_op op, enum cb_dtype dtype, uint64_t bytes,
+                     bool *right)
 {
     const struct cb_transport_ops *ops = &cb_transport_nccl;
     struct cb_step step = {.motion = CB_MOTION_COLLECTIVE, .op = op, .dtype = dtype};
@@ -74,7 +79,11 @@ static bool try_step(struct rank *rank, enum cb_op op, enum cb_dtype dtype, uint
                all_wrong);
         fflush(stdout);
     }
-    return all_wrong == 0;
+    if (all_wrong > 0 && rank->index == 0)
+        fprintf(stderr, "gpu_nccl: %s %s: %.0f elements wrong\n", cb_op_name(op),
+                cb_dtype_name(dtype), all_wrong);
+    *right = *right && all_wrong == 0;
+    return true;
 }
 
 static bool try_all(struct rank *rank)
@@ -82,13 +91,33 @@ static bool try_all(struct rank *rank)
     static const enum cb_dtype dtypes[] = {
         CB_DTYPE_FLOAT32,  CB_DTYPE_FLOAT64,     CB_DTYPE_INT32,      CB_DTYPE_FLOAT16,
         CB_DTYPE_BFLOAT16, CB_DTYPE_FLOAT8_E4M3, CB_DTYPE_FLOAT8_E5M2};
-    bool all_right = true;
-    for (int op = 0; op < CB_OP_COUNT; op++) {
-        all_right = try_step(rank, (enum cb_op)op, CB_DTYPE_FLOAT32, LARGE_BYTES) && all_right;
-        for (size_t d = 0; d < sizeof(dtypes) / sizeof(dtypes[0]); d++)
-            all_right = try_step(rank, (enum cb_op)op, dtypes[d], 4096) && all_right;
+    bool all_right = true, goes_on = true;
+    for (int op = 0; goes_on && op < CB_OP_COUNT; op++) {
+        goes_on = try_step(rank, (enum cb_op)op, CB_DTYPE_FLOAT32, LARGE_BYTES, &all_right);
+        for (size_t d = 0; goes_on && d < sizeof(dtypes) / sizeof(dtypes[0]); d++)
+            goes_on = try_step(rank, (enum cb_op)op, dtypes[d], 4096, &all_right);
     }
-    return all_right;
+    return goes_on && all_right;
+}
+
+/* Ranks that share a GPU: NCCL takes them for ranks of different hosts, which is what its check for
+ * two ranks on one device goes by, so that sockets are their only way. What else it could try on a
+ * network is switched off: plugins of the cloud's, NVLink between hosts, sums in a switch that the
+ * two ranks would both join, and the service that watches jobs. Set before NCCL is loaded. */
+static void set_up_sharing(int index)
+{
+    static const struct {
+        const char *name, *value;
+    } settings[] = {{"NCCL_P2P_DISABLE", "1"},  {"NCCL_SHM_DISABLE", "1"},
+                    {"NCCL_NET", "Socket"},     {"NCCL_NET_PLUGIN", "none"},
+                    {"NCCL_MNNVL_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "0"},
+                    {"NCCL_RAS_ENABLE", "0"}};
+    char host[32];
+    snprintf(host, sizeof(host), "rank-%d", index);
+    setenv("NCCL_HOSTID", host, 1);
+    setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        setenv(settings[i].name, settings[i].value, 1);
 }
 
 static int run_rank(struct cb_local_board *board, int index, int size)
@@ -107,23 +136,16 @@ static int run_rank(struct cb_local_board *board, int index, int size)
         fprintf(stderr, "gpu_nccl: %s\n", probe.reason);
         return NOTHING_TO_TEST;
     }
+    bool shares = probe.count < size;
+    if (shares)
+        set_up_sharing(index);
     if (cb_nccl_find(NULL, &copy, &err)) {
         fprintf(stderr, "gpu_nccl: %s (%s)\n", err.what, err.detail);
         return NOTHING_TO_TEST;
     }
-    bool shares = probe.count < size;
-    if (shares) {
-        char host[32];
-        snprintf(host, sizeof(host), "rank-%d", index);
-        setenv("NCCL_HOSTID", host, 1);
-        setenv("NCCL_P2P_DISABLE", "1", 1);
-        setenv("NCCL_SHM_DISABLE", "1", 1);
-        setenv("NCCL_NET", "Socket", 1);
-        setenv("NCCL_SOCKET_IFNAME", "lo", 0);
-    }
-    if (report(&rank, "bind", cb_device_bind(shares ? 0 : index, &device, &err),
-               &err))
-        return FAILED;
+    /* A card that takes one process alone cannot be shared, which is no fault. */
+    if (report(&rank, "bind", cb_device_bind(shares ? 0 : index, &device, &err), &err))
+        return shares ? NOTHING_TO_TEST : FAILED;
     if (index == 0)
         printf("nccl\t%d\t%s\n", copy.version, copy.path);
     struct cb_transport_config config = {
