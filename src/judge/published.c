@@ -71,7 +71,7 @@ static int family_of_kind(const char *kind)
     } rows[] = {{"InfiniBand", CB_LINK_INFINIBAND}, {"RoCE", CB_LINK_ROCE}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(rows[i].kind, kind) == 0)
-            return rows[i].family;
+            return (int)rows[i].family;
     return -1;
 }
 

@@ -5,14 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "require.h"
 #include "topology/map.h"
 #include "topology/map_read.h"
-
-static inline void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static inline void require_clean(const char *text)
 {

@@ -10,15 +10,10 @@
 #include <string.h>
 
 #include "import/formats.h"
+#include "require.h"
 #include "result/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void require_bandwidth(double bytes_per_s)
 {

@@ -4,15 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "require.h"
 #include "result/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* Reads text, which must work, and writes it out again; the caller frees what is returned. */
 static char *rewrite(const char *text)

@@ -2,19 +2,13 @@
  * of it; a map can be asked and shown in every format, and what is shown fits the page and acts on
  * nothing. */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/topology.h"
+#include "require.h"
 #include "topology/map_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_lines(const char *text, size_t most)
 {

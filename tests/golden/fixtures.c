@@ -7,18 +7,12 @@
 
 #include "judge/judge.h"
 #include "judge/offer.h"
+#include "must.h"
 #include "offer/offer.h"
 
 #define GIB (1024.0 * 1024 * 1024)
 
 /* Setting up a test's data has no way to go on without memory or with a workload that cannot be. */
-static void *must(void *pointer)
-{
-    if (!pointer)
-        abort();
-    return pointer;
-}
-
 #define ADD(vec) must(cb_vec_add(vec))
 
 static void set(char *field, size_t size_bytes, const char *text)

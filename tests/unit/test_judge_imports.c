@@ -48,12 +48,6 @@ static void judge(struct cb_result *result, struct cb_workload workload)
 
 static const struct cb_workload step = {.job.parameters = 1e9, .span = CB_SPAN_STEP, .time_s = 1};
 
-static void assert_says(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("\"%s\" does not say \"%s\"", text, part);
-}
-
 /* 1e9 x 4 B over 40 GB/s is 0.1 s of 1 s. */
 static void test_bandwidth_of_a_log(void **state)
 {

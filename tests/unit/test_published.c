@@ -2,19 +2,12 @@
 #include "cb_test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "judge/published.h"
+#include "must.h"
 
 #define GIB (1024.0 * 1024 * 1024)
-
-static void *must(void *pointer)
-{
-    if (!pointer)
-        abort();
-    return pointer;
-}
 
 /* Nodes of 8 GPUs that ran an all_reduce of 8 GiB over NCCL. */
 static void build(struct cb_result *result, const char *gpu, int nodes, double bus_gb_s)
