@@ -10,8 +10,8 @@
  *
  * Reduced data, narrow types (16 and 8 bits): there is no room for every rank, so at each place
  * `givers` of them give base(i) and the rest give 0. Who gives moves on from place to place, so
- * over a vector every rank is missed when it is missing. givers and base are below 2^(M/2) each:
- * exact too. */
+ * over a vector every rank is missed when it is missing. There are at most 2^h givers, h half of M
+ * rounded down, and base is below 2^(M-h): exact too. */
 #ifndef CB_BASE_PATTERN_MATH_H
 #define CB_BASE_PATTERN_MATH_H
 

@@ -1,5 +1,4 @@
-/* Where a number comes from; every number that a person reads carries one of these. Weaker ones
- * come after stronger ones. */
+/* Where a number comes from; every number that a person reads carries one of these. */
 #ifndef CB_BASE_PROVENANCE_H
 #define CB_BASE_PROVENANCE_H
 

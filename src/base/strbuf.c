@@ -31,6 +31,7 @@ void cb_strbuf_addf(struct cb_strbuf *buf, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
+    buf->failed |= length < 0;
     if (length < 0 || !reserve(buf, (size_t)length))
         return;
     va_start(arguments, format);

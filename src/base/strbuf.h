@@ -10,7 +10,7 @@ struct cb_strbuf {
     char *text; /* NUL-terminated; NULL while empty */
     size_t length_bytes;
     size_t capacity_bytes;
-    bool failed; /* an allocation failed: the text is incomplete */
+    bool failed; /* an allocation or a format failed: the text is incomplete */
 };
 
 /* Appends printf-formatted text, a string, or count copies of one character. */
