@@ -8,10 +8,6 @@
 #include "judge/judge.h"
 #include "judge/offer.h"
 
-/* The message of one of the formula's communications: fp16 or bf16 gradients, as its 4 bytes per
- * parameter imply (a ring all_reduce sends its message twice). */
-#define MESSAGE_BYTES_PER_PARAMETER 2.0
-
 static int collect_curve(struct cb_evidence *evidence, struct cb_error *err)
 {
     static const enum cb_scope widest_first[] = {CB_SCOPE_WORLD, CB_SCOPE_INTER_NODE};
@@ -102,7 +98,8 @@ static void say_no_bandwidth(const struct cb_result *result, struct cb_formula *
 static double message_bytes(const struct cb_formula *formula)
 {
     double per_step = formula->communications_per_step;
-    return formula->parameters * MESSAGE_BYTES_PER_PARAMETER * (per_step > 0 ? per_step : 1);
+    return formula->parameters * CB_FORMULA_MESSAGE_BYTES_PER_PARAMETER *
+           (per_step > 0 ? per_step : 1);
 }
 
 static void describe_place(const struct cb_curve_place *place, double gradient_bytes,
@@ -208,7 +205,7 @@ static bool fill_offered_time(const struct cb_evidence *evidence,
         return false;
     }
     formula->tokens_per_step = cb_job_rank_tokens(&judged->job);
-    formula->time_s = cb_judged_job_gpu_flops(judged) / machine->flops_per_s;
+    formula->time_s = cb_job_gpu_flops(&judged->job) / machine->flops_per_s;
     formula->time_source = machine->flops_source;
     describe_work(judged, work, sizeof(work));
     snprintf(formula->time_note, sizeof(formula->time_note), "%.60s / (%s x %g): %.80s", work,
@@ -242,7 +239,7 @@ static bool fill_time(const struct cb_evidence *evidence, const struct cb_judged
     }
     formula->tokens_per_step = cb_job_rank_tokens(&judged->job);
     formula->time_s =
-        cb_judged_job_gpu_flops(judged) / (evidence->gemm.flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
+        cb_job_gpu_flops(&judged->job) / (evidence->gemm.flops_per_s * CB_TRAINING_SHARE_OF_GEMM);
     formula->time_source = evidence->gemm.source;
     describe_work(judged, work, sizeof(work));
     snprintf(formula->time_note, sizeof(formula->time_note),

@@ -23,9 +23,6 @@ struct cb_judged_job {
 int cb_judged_job_make(const struct cb_workload *workload, double parameters, int nodes,
                        int gpus_per_node, struct cb_judged_job *out, struct cb_error *err);
 
-/* Floating-point operations of one GPU per optimizer step. */
-double cb_judged_job_gpu_flops(const struct cb_judged_job *judged);
-
 /* Adds the stated and the known fields to a list of what was assumed, so that every figure of the
  * job is in it with where it comes from. */
 void cb_judged_job_sources(const struct cb_workload *workload, const struct cb_judged_job *judged,

@@ -54,7 +54,7 @@ static int evaluate(const struct question *question, const struct cb_job *job,
             cb_job_complete(job, network->nodes * network->gpus_per_node, &complete, &ignored, err);
         if (rc)
             return rc;
-        machine.compute_s *= cb_step_gpu_flops(&complete) / cb_step_gpu_flops(&question->now.job);
+        machine.compute_s *= cb_job_gpu_flops(&complete) / cb_job_gpu_flops(&question->now.job);
     }
     return cb_training_weigh(job, &machine, out, err);
 }

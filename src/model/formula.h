@@ -9,6 +9,9 @@
 #include "base/provenance.h"
 
 #define CB_FORMULA_BYTES_PER_PARAMETER 4.0
+/* The message behind these 4 bytes: gradients in half precision, which a ring all_reduce sends
+ * twice. */
+#define CB_FORMULA_MESSAGE_BYTES_PER_PARAMETER 2.0
 #define CB_FORMULA_THRESHOLD 0.20
 
 /* Which time the user or the measurement states. */

@@ -88,7 +88,7 @@ void cb_assume(struct cb_assumptions *list, const char *name, double value,
 
 /* ---- what cannot be ---- */
 
-/* Above any product of what follows a double still counts whole tokens of. */
+/* No training has as many; no product of such numbers leaves a double's range. */
 #define NUMBER_MAX 1e18
 
 struct field {
@@ -556,6 +556,21 @@ double cb_job_token_flops(const struct cb_job *job)
     double weights = job->active_parameters * (4 + 2 * trained_share + 2 * again);
     double attention = job->without_attention ? 0 : 4 * job->layers * job->hidden * job->sequence;
     return weights + attention * (3 + again);
+}
+
+double cb_job_gpu_flops(const struct cb_job *job)
+{
+    return cb_job_token_flops(job) * cb_job_rank_tokens(job) /
+           (job->tensor * job->pipeline * job->context);
+}
+
+double cb_job_expert_parameters(const struct cb_job *job)
+{
+    if (job->experts <= job->experts_per_token || job->experts == 0)
+        return 0;
+    double each =
+        (job->parameters - job->active_parameters) / (job->experts - job->experts_per_token);
+    return fmin(each * job->experts, job->parameters);
 }
 
 double cb_job_rank_tokens(const struct cb_job *job)

@@ -144,6 +144,17 @@ int cb_job_complete(const struct cb_job *job, int gpus, struct cb_job *complete,
  * own); Narayanan et al. 2021, eq. 3 (attention, full square). Takes a complete job. */
 double cb_job_token_flops(const struct cb_job *job);
 
+/* The same of one GPU per optimizer step. */
+double cb_job_gpu_flops(const struct cb_job *job);
+
+/* Parameters of all experts of a mixture: parameters - active are those of the experts that a token
+ * does not see. 0 for a dense model. Takes a complete job. */
+double cb_job_expert_parameters(const struct cb_job *job);
+
+/* Bytes of a frozen weight under QLoRA: NF4 with double quantisation, 4 bits and 0.127 of constants
+ * (2305.14314). */
+#define CB_JOB_QLORA_WEIGHT_BYTES ((4 + 0.127) / 8)
+
 /* Tokens of one data-parallel rank per optimizer step; of all ranks. Takes a complete job. */
 double cb_job_rank_tokens(const struct cb_job *job);
 double cb_job_step_tokens(const struct cb_job *job);

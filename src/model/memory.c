@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-/* NF4 with double quantisation, 2305.14314. */
-#define QLORA_WEIGHT_BYTES ((4 + 0.127) / 8)
 /* CUDA context and the buffers of NCCL and torch: 0.55 and 1.45 GiB were measured for two ranks
  * (stas00, ml-engineering). */
 #define OVERHEAD_BYTES 2147483648.0
@@ -49,10 +47,7 @@ static double embedding_parameters(const struct cb_job *job)
  * of the pipeline's stages the first has the embeddings as well. */
 static double rank_parameters(const struct cb_job *job)
 {
-    double experts = 0;
-    if (job->expert > 1 && job->experts > job->experts_per_token)
-        experts = fmin(job->parameters, (job->parameters - job->active_parameters) * job->experts /
-                                            (job->experts - job->experts_per_token));
+    double experts = job->expert > 1 ? cb_job_expert_parameters(job) : 0;
     double spread = job->parameters - experts + experts / job->expert;
     double embeddings = fmin(embedding_parameters(job), spread);
     return ((spread - embeddings) / job->pipeline + embeddings) / job->tensor;
@@ -65,7 +60,7 @@ static double frozen_bytes(const struct cb_job *job, double frozen)
     if (job->adapter != CB_ADAPTER_QLORA)
         return frozen * job->parameter_bytes;
     double whole = fmin(2 * embedding_parameters(job) / job->tensor, frozen);
-    return (frozen - whole) * QLORA_WEIGHT_BYTES + whole * job->parameter_bytes;
+    return (frozen - whole) * CB_JOB_QLORA_WEIGHT_BYTES + whole * job->parameter_bytes;
 }
 
 /* Activations of the fullest stage, the first: it keeps a micro-batch for each stage behind it. */

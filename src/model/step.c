@@ -85,12 +85,6 @@ static int fill_traffic(const struct cb_network *network, struct cb_step_model *
 
 /* ---- the step ---- */
 
-double cb_step_gpu_flops(const struct cb_job *job)
-{
-    return cb_job_token_flops(job) * cb_job_rank_tokens(job) /
-           (job->tensor * job->pipeline * job->context);
-}
-
 /* The forward pass: 2 FLOP per active parameter and token, a third of what attention does. */
 static double forward_share(const struct cb_job *job)
 {

@@ -29,9 +29,6 @@ int cb_step_build(const struct cb_job *job, const struct cb_network *network, do
 struct cb_step_cost cb_step_expose(const struct cb_step_model *step, double overlap,
                                    enum cb_pace pace);
 
-/* Floating-point operations of one GPU per step of a complete job. */
-double cb_step_gpu_flops(const struct cb_job *job);
-
 /* A network whose bandwidth between nodes (inside the node, where there is one) is speed times as
  * high; the latency, the time of CB_STEP_SMALL_BYTES, stays. */
 struct cb_faster_network {

@@ -23,8 +23,6 @@ const char *cb_training_verdict_name(enum cb_training_verdict verdict)
     return verdicts[verdict];
 }
 
-/* A gradient on the wire as the documents' 4 bytes imply it, see model/formula.h. */
-#define HEADLINE_GRADIENT_BYTES 2.0
 /* Where a link shows its bandwidth, whatever the model's size. */
 #define LARGE_BYTES 1073741824.0
 
@@ -87,7 +85,7 @@ static void fill_shares(const struct cb_step_model *step, struct cb_training *ou
 
 static void fill_headline(const struct cb_network *network, struct cb_training *out)
 {
-    double gradient_bytes = out->job.parameters * HEADLINE_GRADIENT_BYTES;
+    double gradient_bytes = out->job.parameters * CB_FORMULA_MESSAGE_BYTES_PER_PARAMETER;
     double formula_bytes = out->job.parameters * CB_FORMULA_BYTES_PER_PARAMETER;
     out->headline_bytes_per_s =
         cb_step_bus_bytes_per_s(network, gradient_bytes, &out->headline_source);
@@ -160,7 +158,7 @@ static double throughput(const struct cb_job *job, const struct cb_machine *mach
     spread.data = 0;
     if (cb_job_complete(&spread, nodes * network.gpus_per_node, &complete, &ignored, NULL))
         return 0;
-    if (cb_step_build(&complete, &network, cb_step_gpu_flops(&complete) * compute_s_per_flop, &step,
+    if (cb_step_build(&complete, &network, cb_job_gpu_flops(&complete) * compute_s_per_flop, &step,
                       NULL))
         return 0;
     double step_s = cb_step_expose(&step, complete.overlap, CB_PACE_MEDIAN).step_s;
@@ -172,7 +170,7 @@ static void fill_speedups(const struct cb_job *job, const struct cb_machine *mac
 {
     double base_throughput = 0;
     int base_nodes = 0, last = machine->network->nodes;
-    double compute_s_per_flop = out->compute_s / cb_step_gpu_flops(&out->job);
+    double compute_s_per_flop = out->compute_s / cb_job_gpu_flops(&out->job);
     for (int nodes = 1; out->speedup_count < CB_SPEEDUP_MAX;) {
         double tokens_per_s = throughput(job, machine, nodes, compute_s_per_flop);
         if (tokens_per_s > 0) {
@@ -242,7 +240,7 @@ static void fill_compute(const struct cb_machine *machine, struct cb_training *o
         out->compute_s = machine->compute_s;
         out->compute_source = machine->compute_source;
     } else {
-        out->compute_s = cb_step_gpu_flops(&out->job) / machine->flops_per_s;
+        out->compute_s = cb_job_gpu_flops(&out->job) / machine->flops_per_s;
         out->compute_source = machine->flops_source;
     }
 }

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/units.h"
+#include "model/formula.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -25,12 +26,8 @@ const char *cb_traffic_kind_name(enum cb_traffic_kind kind)
     return kinds[kind];
 }
 
-/* The formula's 4 bytes: what a ring all_reduce of a 2-byte gradient moves. */
-#define FORMULA_BYTES 4.0
 /* Activations travel in half precision. */
 #define ACTIVATION_BYTES 2.0
-/* NF4 with double quantisation: 4 bits and 0.127 of constants (2305.14314). */
-#define QLORA_WEIGHT_BYTES ((4 + 0.127) / 8)
 
 /* How a scheme keeps the ranks in step. */
 struct scheme {
@@ -80,21 +77,12 @@ struct portion {
     bool experts;
 };
 
-static double expert_parameters(const struct cb_job *job)
-{
-    if (job->experts <= job->experts_per_token || job->experts == 0)
-        return 0;
-    double each =
-        (job->parameters - job->active_parameters) / (job->experts - job->experts_per_token);
-    return fmin(each * job->experts, job->parameters);
-}
-
 /* The dense portion and, with an expert degree, the experts, which have copies of their own only
  * every expert-th rank. Returns how many. */
 static size_t portions_of(const struct cb_job *job, int gpus_per_node, struct portion portions[2])
 {
     double trained_share = job->trainable_parameters / job->parameters;
-    double experts = job->expert > 1 ? expert_parameters(job) : 0;
+    double experts = job->expert > 1 ? cb_job_expert_parameters(job) : 0;
     double ranks = job->data * job->context;
     double shards = job->tensor * job->pipeline;
     double dense = job->parameters - experts;
@@ -120,7 +108,8 @@ static size_t portions_of(const struct cb_job *job, int gpus_per_node, struct po
 static double gathered_bytes(const struct cb_job *job)
 {
     double trained_share = job->trainable_parameters / job->parameters;
-    double frozen = job->adapter == CB_ADAPTER_QLORA ? QLORA_WEIGHT_BYTES : job->parameter_bytes;
+    double frozen =
+        job->adapter == CB_ADAPTER_QLORA ? CB_JOB_QLORA_WEIGHT_BYTES : job->parameter_bytes;
     return job->adapter == CB_ADAPTER_NONE
                ? job->parameter_bytes
                : frozen * (1 - trained_share) + job->parameter_bytes * trained_share;
@@ -186,7 +175,8 @@ void cb_factor_of(const struct cb_job *job, int gpus_per_node, struct cb_factor 
         return;
     }
     out.scheme_communications =
-        scheme_bytes(job, portions[0].place.shape.nodes > 1, terms, sizeof(terms)) / FORMULA_BYTES;
+        scheme_bytes(job, portions[0].place.shape.nodes > 1, terms, sizeof(terms)) /
+        CB_FORMULA_BYTES_PER_PARAMETER;
     /* A node's links carry the shards of the groups that meet in it. */
     double carried = 0;
     for (size_t i = 0; i < count; i++)
