@@ -150,8 +150,6 @@ static int read_TEXT(struct cb_workload *workload, const struct field_row *row, 
 
 /* ---- names ---- */
 
-#define NAMES_MAX 24
-
 /* "unknown scheme 'zero4'; did you mean 'zero3'?", the names in the hint. */
 static int fail_name(const char *what, const char *text, const char *const *names, size_t count,
                      struct cb_error *err)
@@ -201,19 +199,20 @@ static const struct {
 };
 enum { SCHEMES = sizeof(schemes) / sizeof(schemes[0]), SCHEMES_SHOWN = 6 };
 
-/* One word of a scheme: a scheme or an adapter. */
-static int read_scheme_word(const char *word, struct cb_job *job, struct cb_error *err)
+/* One word of a scheme: a scheme or an adapter, whichever is then set. */
+static int read_scheme_word(const char *word, enum cb_scheme *scheme, enum cb_adapter *adapter,
+                            struct cb_error *err)
 {
     const char *shown[SCHEMES_SHOWN + CB_ADAPTER_COUNT];
     size_t count = 0;
     for (size_t i = 0; i < SCHEMES; i++)
         if (strcmp(word, schemes[i].name) == 0) {
-            job->scheme = schemes[i].scheme;
+            *scheme = schemes[i].scheme;
             return 0;
         }
     for (int i = CB_ADAPTER_NONE + 1; i < CB_ADAPTER_COUNT; i++)
         if (strcmp(word, cb_adapter_name((enum cb_adapter)i)) == 0) {
-            job->adapter = (enum cb_adapter)i;
+            *adapter = (enum cb_adapter)i;
             return 0;
         }
     while (count < SCHEMES_SHOWN) {
@@ -229,19 +228,32 @@ static int read_scheme_word(const char *word, struct cb_job *job, struct cb_erro
 static int read_SCHEME(struct cb_workload *workload, const struct field_row *row, const char *text,
                        struct cb_error *err)
 {
-    struct cb_job job = workload->job;
+    enum cb_scheme scheme = CB_SCHEME_UNKNOWN;
+    enum cb_adapter adapter = CB_ADAPTER_NONE;
     const char *rest = text;
     (void)row;
     do {
         char word[32];
         size_t length = strcspn(rest, "+");
+        enum cb_scheme one = CB_SCHEME_UNKNOWN;
+        enum cb_adapter with = CB_ADAPTER_NONE;
         snprintf(word, sizeof(word), "%.*s", (int)(length < 31 ? length : 31), rest);
-        int rc = read_scheme_word(word, &job, err);
+        int rc = read_scheme_word(word, &one, &with, err);
+        if (rc == 0 && ((one != CB_SCHEME_UNKNOWN && scheme != CB_SCHEME_UNKNOWN) ||
+                        (with != CB_ADAPTER_NONE && adapter != CB_ADAPTER_NONE))) {
+            rc = cb_fail(err, CB_E_USAGE, "'%.60s' names two of a kind", text);
+            cb_error_set_hint(err, "one scheme, one adapter, or one of each: zero3+lora");
+        }
         if (rc)
             return rc;
+        scheme = one != CB_SCHEME_UNKNOWN ? one : scheme;
+        adapter = with != CB_ADAPTER_NONE ? with : adapter;
         rest += length;
     } while (*rest++ == '+');
-    workload->job = job;
+    if (scheme != CB_SCHEME_UNKNOWN)
+        workload->job.scheme = scheme;
+    if (adapter != CB_ADAPTER_NONE)
+        workload->job.adapter = adapter;
     return 0;
 }
 

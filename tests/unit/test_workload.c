@@ -108,6 +108,8 @@ static void test_bad_values_are_refused(void **state)
         {CB_FIELD_SCHEME, "zero4", "unknown scheme 'zero4'; did you mean 'zero", "hybrid"},
         {CB_FIELD_SCHEME, "zero3+", "unknown scheme ''", "lora"},
         {CB_FIELD_SCHEME, "", "unknown scheme ''", ""},
+        {CB_FIELD_SCHEME, "ddp+zero3", "'ddp+zero3' names two of a kind", "one of each"},
+        {CB_FIELD_SCHEME, "lora+fsdp+qlora", "names two of a kind", "one of each"},
         {CB_FIELD_RECOMPUTE, "yes", "unknown recomputation 'yes'", "none, full"},
         {CB_FIELD_CONTEXT_KIND, "rings", "did you mean 'ring'?", "ulysses"},
         {CB_FIELD_OVERLAP_TENSOR, "maybe", "'maybe'", "no, yes"},
