@@ -179,39 +179,34 @@ static struct finding find_all_reduce(const struct cb_result *result)
     return finding;
 }
 
-/* Elements that were wrong; negative when nothing was looked at. A row that is marked wrong counts
- * at least once. */
+/* Counts one row: its elements that were wrong, at least one where it is marked wrong. */
+static void count_wrong(enum cb_status status, uint64_t wrong, double *sum, size_t *looked_at)
+{
+    bool is_bad = status == CB_STATUS_WRONG;
+    *looked_at += is_bad || cb_status_is_usable(status);
+    *sum += wrong > 0 ? (double)wrong : is_bad;
+}
+
+/* Elements that were wrong; negative when nothing was looked at. */
 static struct finding find_wrong(const struct cb_result *result)
 {
     struct finding finding = {.value = -1, .note = "nothing was measured"};
-    uint64_t wrong = 0;
+    double wrong = 0;
     size_t looked_at = 0;
-    for (size_t i = 0; i < result->collectives.count; i++) {
-        const struct cb_collective_row *row = &result->collectives.items[i];
-        bool bad = row->status == CB_STATUS_WRONG;
-        looked_at += bad || cb_status_is_usable(row->status);
-        wrong += row->wrong ? row->wrong : bad;
-    }
-    for (size_t i = 0; i < result->pairs.count; i++) {
-        bool bad = result->pairs.items[i].status == CB_STATUS_WRONG;
-        looked_at += bad || cb_status_is_usable(result->pairs.items[i].status);
-        wrong += bad;
-    }
-    for (size_t i = 0; i < result->kernels.count; i++) {
-        const struct cb_kernel_row *row = &result->kernels.items[i];
-        bool bad = row->status == CB_STATUS_WRONG;
-        looked_at += bad || cb_status_is_usable(row->status);
-        wrong += row->wrong ? row->wrong : bad;
-    }
-    for (size_t i = 0; i < result->burns.count; i++) {
-        const struct cb_burn_row *row = &result->burns.items[i];
-        bool bad = row->status == CB_STATUS_WRONG;
-        looked_at += bad || cb_status_is_usable(row->status);
-        wrong += row->wrong ? row->wrong : bad;
-    }
+    for (size_t i = 0; i < result->collectives.count; i++)
+        count_wrong(result->collectives.items[i].status, result->collectives.items[i].wrong, &wrong,
+                    &looked_at);
+    for (size_t i = 0; i < result->pairs.count; i++)
+        count_wrong(result->pairs.items[i].status, 0, &wrong, &looked_at);
+    for (size_t i = 0; i < result->kernels.count; i++)
+        count_wrong(result->kernels.items[i].status, result->kernels.items[i].wrong, &wrong,
+                    &looked_at);
+    for (size_t i = 0; i < result->burns.count; i++)
+        count_wrong(result->burns.items[i].status, result->burns.items[i].wrong, &wrong,
+                    &looked_at);
     if (looked_at == 0)
         return finding;
-    finding.value = (double)wrong;
+    finding.value = wrong;
     snprintf(finding.note, sizeof(finding.note), "%zu steps checked", looked_at);
     return finding;
 }

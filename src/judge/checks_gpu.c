@@ -300,7 +300,7 @@ static void say_no_kernel(const struct view *view, const char *kernel, struct fi
     SAY(finding, "no %s was measured on a GPU", kernel);
     for (size_t i = 0; i < result->kernels.count; i++) {
         const struct cb_kernel_row *row = &result->kernels.items[i];
-        if (strncmp(row->kernel, kernel, strlen(row->kernel)) != 0)
+        if (strcmp(row->kernel, kernel) != 0)
             continue;
         if (is_of_gpu(row) && row->small) {
             SAY(finding, "%s %s is too small to judge by (%s): too little memory was free", kernel,

@@ -1,5 +1,6 @@
 #include "judge/job.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,8 @@ int cb_judged_job_make(const struct cb_workload *workload, double parameters, in
         cb_assume(&made.assumed, "tokens_per_step", row->tokens_per_step, CB_FROM_ASSUMED,
                   "%s tokens per rank and step", cb_format_count(count, row->tokens_per_step));
     }
+    if (nodes > 0 && gpus_per_node > INT_MAX / nodes)
+        return cb_fail(err, CB_E_INPUT, "%d nodes of %d GPUs cannot be", nodes, gpus_per_node);
     int gpus = nodes > 0 ? nodes * gpus_per_node : paper_gpus(job);
     int rc = cb_job_complete(job, gpus, &made.job, &made.assumed, err);
     if (rc) {
@@ -70,13 +73,6 @@ int cb_judged_job_make(const struct cb_workload *workload, double parameters, in
     cb_factor_of(&made.job, nodes > 0 ? gpus_per_node : PAPER_GPUS_PER_NODE, &made.factor);
     *out = made;
     return 0;
-}
-
-double cb_judged_job_gpu_flops(const struct cb_judged_job *judged)
-{
-    const struct cb_job *job = &judged->job;
-    return cb_job_token_flops(job) * cb_job_rank_tokens(job) /
-           (job->tensor * job->pipeline * job->context);
 }
 
 /* Spelled as the job's members: "micro-batch" is micro_batch, "tensor-parallel" tensor. */

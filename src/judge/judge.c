@@ -27,10 +27,8 @@ static int node_count(const struct cb_evidence *evidence)
 
 static int ranks_per_node(const struct cb_evidence *evidence)
 {
-    int nodes = node_count(evidence);
-    if (evidence->offer)
-        return evidence->offer->gpus_per_node;
-    return nodes > 0 ? (evidence->result->rank_count + nodes - 1) / nodes : 0;
+    return evidence->offer ? evidence->offer->gpus_per_node
+                           : cb_result_ranks_per_node(evidence->result);
 }
 
 /* The standard workloads, and among them the headline. A table of which nothing can be judged is

@@ -108,8 +108,7 @@ static int find_link(struct cb_network_run *run, const struct cb_result *result,
 static int collect_run(struct cb_network_run *run, const struct cb_result *result,
                        struct cb_error *err)
 {
-    int nodes = cb_result_node_count(result);
-    int per_node = result->rank_count / nodes + (result->rank_count % nodes != 0);
+    int nodes = cb_result_node_count(result), per_node = cb_result_ranks_per_node(result);
     int rc = 0;
     *run = (struct cb_network_run){.nodes = nodes, .gpus_per_node = per_node > 0 ? per_node : 1};
     for (int op = 0; op < CB_OP_COUNT && rc == 0; op++)

@@ -167,6 +167,12 @@ int cb_result_node_count(const struct cb_result *result)
     return 1;
 }
 
+int cb_result_ranks_per_node(const struct cb_result *result)
+{
+    int nodes = cb_result_node_count(result);
+    return result->rank_count / nodes + (result->rank_count % nodes != 0);
+}
+
 /* Whether a is the better stand-in for "the largest": the first row wins a tie. */
 static bool is_larger(const struct cb_collective_row *a, const struct cb_collective_row *b)
 {

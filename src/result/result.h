@@ -329,6 +329,9 @@ bool cb_result_is_predicted(const struct cb_result *result);
  * rank_count is; 1 when nobody knows of any. */
 int cb_result_node_count(const struct cb_result *result);
 
+/* The ranks of a node when all are spread evenly, of the fullest when that leaves a rest. */
+int cb_result_ranks_per_node(const struct cb_result *result);
+
 /* The usable row of that op and scope with the largest size (out of place before in place, the same
  * dtype order as the rows), or NULL. Borrowed. */
 const struct cb_collective_row *cb_result_largest(const struct cb_result *result, enum cb_op op,

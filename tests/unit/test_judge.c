@@ -1,5 +1,6 @@
 #include "cb_test.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -480,6 +481,28 @@ static void test_wrong_data(void **state)
     assert_int_equal(cb_judge_exit_status(result), 1);
 }
 
+/* Counts that no 64 bits hold together: what a file says of wrong data must not add up to none. */
+static void test_very_wrong_data(void **state)
+{
+    struct cb_result *result = *state;
+    for (int i = 0; i < 2; i++)
+        add_row(result, 1024, 1e9)->wrong = UINT64_C(1) << 63;
+    judge(result, nothing_stated);
+    assert_int_equal(check(result, CB_CRITERION_DATA)->status, CB_CHECK_ALARM);
+    assert_near(check(result, CB_CRITERION_DATA)->actual, 0x1p64, 0);
+}
+
+static void test_more_ranks_than_can_be(void **state)
+{
+    struct cb_result *result = *state;
+    struct cb_workload workload = stated(7e9, 1);
+    struct cb_error err;
+    result->rank_count = INT_MAX; /* over two nodes one rank more */
+    add_row(result, 1024, 1e9);
+    assert_int_equal(cb_judge_result(result, &workload, &err), CB_E_INPUT);
+    assert_string_equal(err.what, "2 nodes of 1073741824 GPUs cannot be");
+}
+
 /* The order of what decides: stopped, failed, wrong, no verdict, noise, bottleneck and checks. */
 static void test_exit_status_order(void **state)
 {
@@ -545,6 +568,8 @@ int main(void)
         TEST(test_reference),
         TEST(test_one_node),
         TEST(test_wrong_data),
+        TEST(test_very_wrong_data),
+        TEST(test_more_ranks_than_can_be),
         TEST(test_exit_status_order),
         TEST(test_result_is_unchanged_on_error),
     };
