@@ -17,6 +17,7 @@ enum cb_follows {
     CB_CAUSE = 0,
     CB_WAITED = 1,  /* in vain for another rank, which may know more */
     CB_DROPPED = 2, /* by another rank, which left for a reason of its own: it may have waited */
+    CB_TOLD = 3,    /* by another rank that it failed */
 };
 
 /* What went wrong, which call said so with which values, and what to try. Empty strings are

@@ -21,6 +21,7 @@
 #include "measure/environment.h"
 #include "measure/gpu_survey.h"
 #include "measure/map_survey.h"
+#include "measure/roll_call.h"
 #include "measure/runner.h"
 #include "measure/stop.h"
 #include "measure/survey.h"
@@ -49,6 +50,8 @@ struct run {
     struct cb_transport_config transport_config;
     struct cb_environment_changes changes;
     struct cb_stop stop;
+    struct cb_place place;
+    struct cb_roll_call roll_call;
     struct cb_survey survey;
     struct cb_gpu_watch watch;
     struct cb_plan plan;
@@ -110,15 +113,33 @@ static void on_signal(void *arg, int signal_number)
 static void on_hang(void *arg)
 {
     struct run *run = arg;
-    char limit[CB_UNIT_TEXT];
+    char limit[CB_UNIT_TEXT], missing[512];
     if (!run->output.is_open)
         return;
     mark_stopped(&run->output, "fault");
+    if (!cb_roll_call_describe(&run->roll_call, missing, sizeof(missing)))
+        snprintf(missing, sizeof(missing), "a rank or a link is gone");
     fprintf(stderr,
-            "commbound run: nothing moved for %s during %s: a rank or a link is gone; what was "
-            "measured is in %s\n",
-            cb_format_time(limit, run->options.hang_limit_s), run->last_stage, run->output.path);
+            "commbound run: nothing moved for %s during %s: %s; what was measured is in %s\n",
+            cb_format_time(limit, run->options.hang_limit_s), run->last_stage, missing,
+            run->output.path);
     _exit(EXIT_STOPPED);
+}
+
+static void on_tick(void *arg)
+{
+    struct run *run = arg;
+    cb_roll_call_serve(&run->roll_call);
+}
+
+/* A rank that waited in vain knows that somebody is missing; who, all have to be asked. On rank 0.
+ */
+static void find_missing(struct run *run, struct cb_error *err)
+{
+    char missing[sizeof(err->detail)];
+    if (err->follows == CB_WAITED &&
+        cb_roll_call_describe(&run->roll_call, missing, sizeof(missing)))
+        cb_error_set_detail(err, "%s", missing);
 }
 
 static int open_output(struct run *run, struct cb_error *err)
@@ -262,6 +283,7 @@ static int measure(struct run *run, const struct cb_transport_ops *transport, st
         .target_relative = run->options.target_relative,
         .seed = run->options.seed,
         .stop = &run->stop,
+        .place = &run->place,
         .hooks = {.progress = show_progress, .save = save_after_step, .arg = run},
     };
     int rc = cb_runner_run(&config, &run->plan, &run->result, err);
@@ -301,8 +323,10 @@ static int choose_devices(struct run *run, struct cb_error *err)
     run->transport_config = (struct cb_transport_config){
         .device = &run->device,
         .nccl_path = run->nccl.path,
+        .nccl_log = &run->nccl_log,
         /* It is the first of every group that it is in, and NCCL has the first tell. */
-        .nccl_log = run->coordinator.rank == 0 ? &run->nccl_log : NULL,
+        .asks_algorithms = run->coordinator.rank == 0,
+        .place = &run->place,
         .time_limit_s = options->hang_limit_s * share_of_hang_limit,
         .graph = options->graph,
         .registers = options->registers,
@@ -326,6 +350,8 @@ static int check_job(const struct run *run, struct cb_error *err)
 static int run_job(struct run *run, bool *measured, struct cb_error *err)
 {
     int rc = check_joined(run, err);
+    if (!rc)
+        rc = cb_roll_call_open(&run->roll_call, &run->coordinator, &run->place, err);
     if (!rc)
         rc = cb_group_agree(run->coordinator.world, check_job(run, err), err);
     if (!rc)
@@ -365,6 +391,8 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
     if (rc)
         return rc;
     rc = measure(run, transport, err);
+    if (rc && run->coordinator.rank == 0)
+        find_missing(run, err); /* while all are there to answer */
     struct cb_error ignored;
     int used = run->devices.gpus ? cb_used_collect(&run->coordinator, &run->nccl_log, &run->result,
                                                    rc ? &ignored : err)
@@ -437,7 +465,8 @@ int cb_cmd_run(int argc, char **argv)
         goto free_run;
     }
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is to be reported like a full disk */
-    const struct cb_stop_hooks hooks = {.on_signal = on_signal, .on_hang = on_hang, .arg = run};
+    const struct cb_stop_hooks hooks = {
+        .on_signal = on_signal, .on_hang = on_hang, .on_tick = on_tick, .arg = run};
     rc = cb_environment_prepare(cb_topo_allowed_cpus(), &run->changes, &err);
     if (!rc)
         rc = cb_stop_init(&run->stop, run->options.hang_limit_s, &hooks, &err);
@@ -462,6 +491,7 @@ int cb_cmd_run(int argc, char **argv)
 stop_thread:
     cb_stop_fini(&run->stop);
 free_run:
+    cb_roll_call_close(&run->roll_call);
     cb_nccl_log_close(&run->nccl_log);
     cb_gpu_watch_close(&run->watch);
     cb_plan_fini(&run->plan);

@@ -97,6 +97,12 @@ int cb_cuda_check(int cuda_error, const char *call, struct cb_error *err)
     return fail_on(device, error, call, err);
 }
 
+int cb_cuda_check_on(int device, int cuda_error, const char *call, struct cb_error *err)
+{
+    cudaError_t error = (cudaError_t)cuda_error;
+    return error == cudaSuccess ? CB_OK : fail_on(device, error, call, err);
+}
+
 /* ---- which device ---- */
 
 /* The oldest driver that serves a runtime of this major version. Source: NVIDIA, CUDA

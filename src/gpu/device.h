@@ -42,4 +42,7 @@ int cb_device_bind(int local_rank, struct cb_device *out, struct cb_error *err);
  * CB_E_UNSUPPORTED when there is no driver or device, else CB_E_MEASURE. */
 int cb_cuda_check(int cuda_error, const char *call, struct cb_error *err);
 
+/* The same for a caller that knows the device: a lost one does not say its number. */
+int cb_cuda_check_on(int device, int cuda_error, const char *call, struct cb_error *err);
+
 #endif

@@ -153,8 +153,11 @@ static int save(struct cb_runner *runner, struct cb_error *err)
 {
     const struct cb_runner_hooks *hooks = &runner->config->hooks;
     int rc = CB_OK;
-    if (runner->coordinator->rank == 0 && hooks->save)
+    if (runner->coordinator->rank == 0 && hooks->save) {
+        atomic_store(&runner->config->place->saves, true);
         rc = hooks->save(hooks->arg, err);
+        atomic_store(&runner->config->place->saves, false);
+    }
     return cb_group_agree(runner->coordinator->world, rc, err);
 }
 
@@ -184,6 +187,7 @@ static int run_items(struct cb_runner *runner, const struct cb_plan *plan, struc
         const struct cb_item *item = &plan->items.items[i];
         bool interrupted = false;
         cb_stop_beat(runner->config->stop);
+        cb_place_begin(runner->config->place, (int)i + 1);
         int rc = stopped_by ? CB_OK : look_around(runner, &stopped_by, err);
         if (rc)
             return rc;

@@ -6,6 +6,7 @@
 #include "measure/plan.h"
 #include "measure/stop.h"
 #include "result/result.h"
+#include "transport/place.h"
 #include "transport/transport.h"
 
 struct cb_progress {
@@ -36,6 +37,7 @@ struct cb_runner_config {
     double target_relative; /* width at which the interval of the median counts as settled */
     uint64_t seed;          /* of the data that are checked */
     struct cb_stop *stop;
+    struct cb_place *place; /* told where this rank is */
     struct cb_runner_hooks hooks;
 };
 

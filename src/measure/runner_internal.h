@@ -50,6 +50,10 @@ struct cb_timing {
 int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struct cb_timing *timing,
                    struct cb_error *err);
 
+/* A rank's own code, or where that is CB_OK and another rank has failed, CB_E_MEASURE and an error
+ * that follows from it: both leave the step. */
+int cb_timing_tell(int code, bool has_another, struct cb_error *err);
+
 /* What a step's timing and its wrong elements amount to. */
 enum cb_status cb_timing_status(const struct cb_timing *timing, uint64_t wrong);
 
@@ -65,6 +69,12 @@ int cb_step_links(struct cb_runner *runner, const struct cb_item *item, uint64_t
 int cb_step_kernel(struct cb_runner *runner, const struct cb_item *item, bool *interrupted,
                    struct cb_error *err);
 int cb_step_burn(struct cb_runner *runner, const struct cb_item *item, struct cb_error *err);
+
+/* Prepares a step, does it once on data from seed and sums the wrong elements of the group's ranks.
+ * Every rank of the group returns an error if one has. Collective over the group. */
+int cb_step_verify(struct cb_runner *runner, struct cb_transport *transport,
+                   const struct cb_step *step, struct cb_group *group, uint64_t seed, double *wrong,
+                   struct cb_error *err);
 
 /* Opens the kernel set, once. Collective over the world; every rank returns the same code. */
 int cb_step_open_kernels(struct cb_runner *runner, struct cb_error *err);

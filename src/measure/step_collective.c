@@ -41,8 +41,10 @@ static int open_transport(struct cb_runner *runner, enum cb_scope scope, struct 
         return CB_OK;
     cb_step_close_transport(runner);
     runner->transport_scope = scope;
+    cb_place_enter(runner->config->place);
     int rc = runner->config->transport->open(&runner->config->transport_config, group,
                                              runner->max_bytes, &runner->transport, err);
+    cb_place_leave(runner->config->place, rc);
     rc = cb_group_agree(decides, rc, err);
     if (rc)
         cb_step_close_transport(runner);
@@ -58,6 +60,27 @@ static double shortest_sample_s(const struct cb_runner *runner)
     return fmax(
         fmax(BARRIERS_PER_SAMPLE * runner->barrier_s, CLOCK_TICKS_PER_SAMPLE * runner->clock_s),
         CB_SHORTEST_SAMPLE_S);
+}
+
+int cb_step_verify(struct cb_runner *runner, struct cb_transport *transport,
+                   const struct cb_step *step, struct cb_group *group, uint64_t seed, double *wrong,
+                   struct cb_error *err)
+{
+    const struct cb_transport_ops *ops = runner->config->transport;
+    uint64_t wrong_here = 0;
+    struct cb_error ignored;
+    int code = ops->prepare(transport, step, err);
+    if (!code) {
+        cb_place_enter(runner->config->place);
+        code = ops->verify(transport, seed, &wrong_here, err);
+        cb_place_leave(runner->config->place, code);
+    }
+    double shared[2] = {(double)wrong_here, code != CB_OK};
+    int rc = cb_group_sum(group, shared, 2, code ? &ignored : err);
+    if (!rc || code)
+        rc = cb_timing_tell(code, shared[1] > 0, err);
+    *wrong = shared[0];
+    return rc;
 }
 
 /* The part of a collective step that the members of its group do. Outcome in *row. */
@@ -76,13 +99,9 @@ static int measure_collective(struct cb_runner *runner, const struct cb_item *it
         row->status = CB_STATUS_SKIPPED;
         return CB_OK;
     }
-    rc = ops->prepare(runner->transport, &item->step, err);
-    uint64_t wrong = 0;
-    if (!rc)
-        rc = ops->verify(runner->transport, seed, &wrong, err);
-    double wrong_everywhere = (double)wrong;
-    if (!rc)
-        rc = cb_group_sum(decides, &wrong_everywhere, 1, err);
+    double wrong_everywhere;
+    rc = cb_step_verify(runner, runner->transport, &item->step, decides, seed, &wrong_everywhere,
+                        err);
     if (rc)
         return rc;
 
@@ -144,6 +163,8 @@ int cb_step_collective(struct cb_runner *runner, const struct cb_item *item, uin
     int rc = CB_OK;
     if (group)
         rc = measure_collective(runner, item, seed, group, &row, interrupted, err);
+    else
+        cb_place_join_party(runner->config->place, CB_PARTY_NONE);
     /* Ranks with nothing to do here sleep instead of spinning against those that measure. */
     if (item->scope == CB_SCOPE_INTER_NODE) {
         struct cb_error ignored;

@@ -109,9 +109,11 @@ static int measure_kernel(struct cb_runner *runner, const struct cb_item *item,
     int rc = prepare_kernel(runner, item, &object, &work, row, &works, err);
     if (rc || !works)
         return rc;
+    cb_place_enter(runner->config->place);
     rc = run_kernel(&object, 1, &warm_s, err);
     if (!rc)
         rc = verify_kernel(&object, row, err);
+    cb_place_leave(runner->config->place, rc);
     rc = cb_group_agree(c->world, rc, err);
     if (rc)
         goto release;

@@ -21,17 +21,10 @@ static int measure_motion(struct cb_runner *runner, struct cb_transport *transpo
                           uint64_t seed, struct cb_timing *timing, double *wrong,
                           struct cb_error *err)
 {
-    const struct cb_transport_ops *ops = runner->config->transport;
-    uint64_t wrong_here = 0;
-    int rc = ops->prepare(transport, step, err);
-    if (!rc)
-        rc = ops->verify(transport, seed, &wrong_here, err);
-    *wrong = (double)wrong_here;
-    if (!rc)
-        rc = cb_group_sum(pair, wrong, 1, err);
+    int rc = cb_step_verify(runner, transport, step, pair, seed, wrong, err);
     if (rc)
         return rc;
-    struct cb_transport_object object = {ops, transport};
+    struct cb_transport_object object = {runner->config->transport, transport};
     struct cb_timed timed = {.run = cb_step_run_transport,
                              .object = &object,
                              .together = pair,
@@ -51,8 +44,10 @@ static int measure_link(struct cb_runner *runner, const struct cb_item *item, in
                                 runner->leader_ranks[to], &pair, err);
     if (rc)
         return rc;
+    cb_place_enter(runner->config->place);
     rc = ops->open(&runner->config->transport_config, pair,
                    item->step.size_bytes * LINK_WINDOW_MESSAGES, &transport, err);
+    cb_place_leave(runner->config->place, rc);
     if (rc)
         goto close_pair;
 
@@ -118,7 +113,9 @@ int cb_step_links(struct cb_runner *runner, const struct cb_item *item, uint64_t
     for (int direction = 0; direction < 2 && !rc; direction++) {
         int from = direction ? high : low, to = direction ? low : high;
         struct link link = {.from = -1};
-        if (c->leaders && partner >= 0)
+        bool takes_part = c->leaders && partner >= 0;
+        cb_place_join_party(runner->config->place, takes_part ? 1 + low : CB_PARTY_NONE);
+        if (takes_part)
             rc = measure_link(runner, item, from, to, seed, &link, err);
         double stop = link.interrupted;
         if (link.from != c->node)

@@ -50,6 +50,8 @@ static void *wait_for_signals(void *arg)
         int signal_number = sigtimedwait(&set, NULL, &tick);
         if (signal_number > 0)
             take_signal(stop, signal_number);
+        if (stop->hooks.on_tick)
+            stop->hooks.on_tick(stop->hooks.arg);
         unsigned long beats = atomic_load(&stop->beats);
         double now_s = cb_clock_now_s();
         idle_s = beats == last_beats ? idle_s + fmin(now_s - last_look_s, longest_look_s) : 0;

@@ -14,6 +14,7 @@ struct cb_stop_hooks {
      * counting time in which the process was suspended. May be NULL. */
     void (*on_signal)(void *arg, int signal_number);
     void (*on_hang)(void *arg);
+    void (*on_tick)(void *arg); /* ten times a second; may be NULL */
     void *arg;
 };
 

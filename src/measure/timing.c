@@ -6,18 +6,33 @@
 
 #include "base/clock.h"
 
+int cb_timing_tell(int code, bool has_another, struct cb_error *err)
+{
+    if (code || !has_another)
+        return code;
+    cb_fail(err, CB_E_MEASURE, "another rank failed in this step");
+    err->follows = CB_TOLD;
+    return CB_E_MEASURE;
+}
+
 /* One sample: everybody starts together, operations run back to back. Each is a sign of life: on a
- * loaded machine a batch can take long. */
+ * loaded machine a batch can take long. A rank whose operations failed (*code) still meets the
+ * others, who learn of it with the samples. */
 static int take_sample(struct cb_runner *runner, const struct cb_timed *timed, int operations,
-                       double *operation_s, struct cb_error *err)
+                       double *operation_s, int *code, struct cb_error *err)
 {
     double elapsed_s = 0;
-    int rc = cb_group_barrier(timed->together, err);
-    if (!rc)
-        rc = timed->run(timed->object, operations, &elapsed_s, err);
+    struct cb_error ignored;
+    int rc = cb_group_barrier(timed->together, *code ? &ignored : err);
+    cb_stop_beat(runner->config->stop);
+    if (!rc && !*code) {
+        cb_place_enter(runner->config->place);
+        *code = timed->run(timed->object, operations, &elapsed_s, err);
+        cb_place_leave(runner->config->place, *code);
+    }
     *operation_s = elapsed_s / operations;
     cb_stop_beat(runner->config->stop);
-    return rc;
+    return *code ? CB_OK : rc;
 }
 
 /* How many operations make a sample, found on warm operations and agreed on by all. *own_s is this
@@ -28,12 +43,17 @@ static int calibrate(struct cb_runner *runner, const struct cb_timed *timed,
 {
     *calibration = (struct cb_calibration){.operations = 1};
     do {
-        int rc = take_sample(runner, timed, calibration->operations, own_s, err);
-        *slowest_s = *own_s;
+        int code = CB_OK;
+        int rc = take_sample(runner, timed, calibration->operations, own_s, &code, err);
+        double shared[2] = {*own_s, code != CB_OK};
+        struct cb_error ignored;
         if (!rc)
-            rc = cb_group_max(timed->decides, slowest_s, 1, err);
+            rc = cb_group_max(timed->decides, shared, 2, code ? &ignored : err);
+        if (!rc || code)
+            rc = cb_timing_tell(code, shared[1] > 0, err);
         if (rc)
             return rc;
+        *slowest_s = shared[0];
     } while (!cb_calibration_step(calibration, *slowest_s, timed->sample_s));
     return CB_OK;
 }
@@ -42,7 +62,7 @@ int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struc
                    struct cb_error *err)
 {
     struct cb_sampler *sampler = &runner->sampler;
-    double *shared = calloc(sampler->policy.max_samples + 2, sizeof(*shared));
+    double *shared = calloc(sampler->policy.max_samples + 3, sizeof(*shared));
     if (!shared)
         return cb_fail(err, CB_E_MEMORY, "no memory for samples");
     cb_sampler_reset(sampler);
@@ -67,15 +87,20 @@ int cb_timing_take(struct cb_runner *runner, const struct cb_timed *timed, struc
         timing->verdict = cb_sampler_decide(sampler, elapsed_s, &batch);
         if (timing->verdict != CB_SAMPLER_GO_ON)
             break;
+        int code = CB_OK;
         for (size_t i = 0; i < batch && !rc; i++)
-            rc = take_sample(runner, timed, timing->operations, &shared[i], err);
+            rc = take_sample(runner, timed, timing->operations, &shared[i], &code, err);
         if (rc)
             break;
         if (timed->own)
             cb_sampler_add(timed->own, shared, batch);
         shared[batch] = cb_clock_now_s() - start_s;
         shared[batch + 1] = cb_stop_is_requested(runner->config->stop);
-        rc = cb_group_max(timed->decides, shared, batch + 2, err);
+        shared[batch + 2] = code != CB_OK;
+        struct cb_error ignored;
+        rc = cb_group_max(timed->decides, shared, batch + 3, code ? &ignored : err);
+        if (!rc || code)
+            rc = cb_timing_tell(code, shared[batch + 2] > 0, err);
         if (rc)
             break;
         cb_sampler_add(sampler, shared, batch);

@@ -106,9 +106,11 @@ static int open_alone(struct cb_transport *t, struct cb_error *err)
         rc = CB_CUDA(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
                      "cudaStreamCreate", err);
     if (!rc)
-        rc = CB_CUDA(cudaEventCreate(&t->start), "cudaEventCreate", err);
-    if (!rc)
-        rc = CB_CUDA(cudaEventCreate(&t->end), "cudaEventCreate", err);
+        rc = CB_CUDA(cudaStreamCreateWithFlags(&t->aside, cudaStreamNonBlocking),
+                     "cudaStreamCreate", err);
+    cudaEvent_t *const events[] = {&t->start, &t->end, &t->ready, &t->sign};
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !rc; i++)
+        rc = CB_CUDA(cudaEventCreate(events[i]), "cudaEventCreate", err);
     if (!rc)
         rc = CB_CUDA(cudaMalloc((void **)&t->wrong, sizeof(*t->wrong)), "cudaMalloc", err);
     if (!rc)
@@ -190,16 +192,19 @@ static void nccl_close(struct cb_transport *t)
         cb_nccl_leave(t, leave);
     if (t->lost)
         return;
+    cb_nccl_end_worker(t);
     release(t, t->send);
     release(t, t->receive);
     if (t->together)
         cudaFree(t->together);
     if (t->wrong)
         cudaFree(t->wrong);
-    if (t->end)
-        cudaEventDestroy(t->end);
-    if (t->start)
-        cudaEventDestroy(t->start);
+    cudaEvent_t events[] = {t->sign, t->ready, t->end, t->start};
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+        if (events[i])
+            cudaEventDestroy(events[i]);
+    if (t->aside)
+        cudaStreamDestroy(t->aside);
     if (t->stream)
         cudaStreamDestroy(t->stream);
     free(t);
@@ -212,6 +217,7 @@ static int nccl_open(const struct cb_transport_config *config, struct cb_group *
     int rc = t ? CB_OK : cb_fail(err, CB_E_MEMORY, "no memory");
     if (t) {
         t->config = *config;
+        t->place = config->place ? config->place : &t->own_place;
         t->group = group;
         t->rank = cb_group_rank(group);
         t->size = cb_group_size(group);
@@ -227,7 +233,12 @@ static int nccl_open(const struct cb_transport_config *config, struct cb_group *
         rc = share_compute(t, err);
     if (rc)
         goto close;
+    int starts = config->nccl_log ? cb_nccl_log_count_starts(config->nccl_log) : -1;
     rc = cb_nccl_call(t, "ncclCommInitRankConfig", join, err);
+    if (rc && starts >= 0)
+        atomic_store(&t->place->has_joined, cb_nccl_log_count_starts(config->nccl_log) > starts
+                                                ? CB_SEEN_YES
+                                                : CB_SEEN_NO);
     if (!rc && config->registers)
         rc = cb_nccl_call(t, "ncclCommRegister", register_buffers, err);
     rc = cb_group_agree(group, rc, err);

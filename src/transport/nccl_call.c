@@ -1,5 +1,4 @@
 /* Calls into NCCL that can fail or hang: errors in words, time limits, abort. */
-#define _GNU_SOURCE /* pthread_clockjoin_np */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -107,53 +106,129 @@ int cb_nccl_settle(struct cb_transport *t, ncclResult_t result, const char *call
 
 /* ---- calls that wait for other ranks ---- */
 
-/* Left to the thread when it hangs. */
-struct call {
+/* A thread that makes them, one at a time, so that this one can go on without it. When a call hangs
+ * all of it is left to the thread. */
+struct cb_nccl_worker {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
     struct cb_transport *t;
-    int (*work)(struct cb_transport *t, struct cb_error *err);
+    int (*work)(struct cb_transport *t, struct cb_error *err); /* NULL: done */
     struct cb_error err;
     int rc;
+    bool ends, is_abandoned;
 };
 
-static void *run_call(void *arg)
+static void worker_free(struct cb_nccl_worker *worker)
 {
-    struct call *call = arg;
-    /* CUDA's current device belongs to the thread. */
-    call->rc = CB_CUDA(cudaSetDevice(call->t->config.device->index), "cudaSetDevice", &call->err);
-    if (!call->rc)
-        call->rc = call->work(call->t, &call->err);
+    pthread_cond_destroy(&worker->changed);
+    pthread_mutex_destroy(&worker->lock);
+    free(worker);
+}
+
+static void *make_calls(void *arg)
+{
+    struct cb_nccl_worker *worker = arg;
+    struct cb_transport *t = worker->t;
+    pthread_mutex_lock(&worker->lock);
+    while (!worker->ends) {
+        if (!worker->work) {
+            pthread_cond_wait(&worker->changed, &worker->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&worker->lock);
+        /* CUDA's current device belongs to the thread. */
+        int rc = CB_CUDA(cudaSetDevice(t->config.device->index), "cudaSetDevice", &worker->err);
+        rc = rc ? rc : worker->work(t, &worker->err);
+        pthread_mutex_lock(&worker->lock);
+        worker->rc = rc;
+        worker->work = NULL;
+        pthread_cond_broadcast(&worker->changed);
+    }
+    bool is_abandoned = worker->is_abandoned;
+    pthread_mutex_unlock(&worker->lock);
+    if (is_abandoned)
+        worker_free(worker);
     return NULL;
+}
+
+static int worker_start(struct cb_transport *t, struct cb_error *err)
+{
+    pthread_condattr_t attributes;
+    struct cb_nccl_worker *worker = calloc(1, sizeof(*worker));
+    if (!worker)
+        return cb_fail(err, CB_E_MEMORY, "no memory");
+    worker->t = t;
+    pthread_mutex_init(&worker->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&worker->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&worker->thread, NULL, make_calls, worker)) {
+        worker_free(worker);
+        return cb_fail(err, CB_E_MEMORY, "no thread for the calls of NCCL");
+    }
+    t->worker = worker;
+    return CB_OK;
+}
+
+void cb_nccl_end_worker(struct cb_transport *t)
+{
+    struct cb_nccl_worker *worker = t->worker;
+    if (!worker)
+        return;
+    pthread_mutex_lock(&worker->lock);
+    worker->ends = true;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->lock);
+    pthread_join(worker->thread, NULL);
+    worker_free(worker);
+    t->worker = NULL;
+}
+
+static struct timespec in_so_long(double time_s)
+{
+    const long second_ns = 1000L * 1000 * 1000;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += (time_t)time_s;
+    end.tv_nsec += (long)((time_s - floor(time_s)) * (double)second_ns);
+    if (end.tv_nsec >= second_ns) {
+        end.tv_sec++;
+        end.tv_nsec -= second_ns;
+    }
+    return end;
 }
 
 static int call_within(struct cb_transport *t, const char *what,
                        int (*work)(struct cb_transport *t, struct cb_error *err), double limit_s,
                        struct cb_error *err)
 {
-    pthread_t thread;
-    struct timespec end;
-    struct call *call = calloc(1, sizeof(*call));
-    if (!call)
-        return cb_fail(err, CB_E_MEMORY, "no memory");
-    call->t = t;
-    call->work = work;
-    cb_error_clear(&call->err);
-    if (pthread_create(&thread, NULL, run_call, call)) {
-        free(call);
-        return cb_fail(err, CB_E_MEMORY, "no thread for %s", what);
-    }
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += (time_t)ceil(limit_s);
-    if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &end) == ETIMEDOUT) {
-        pthread_detach(thread);
+    int rc = t->worker ? CB_OK : worker_start(t, err);
+    if (rc)
+        return rc;
+    struct cb_nccl_worker *worker = t->worker;
+    struct timespec end = in_so_long(limit_s);
+    pthread_mutex_lock(&worker->lock);
+    cb_error_clear(&worker->err);
+    worker->work = work;
+    pthread_cond_broadcast(&worker->changed);
+    int waited = 0;
+    while (worker->work && waited != ETIMEDOUT)
+        waited = pthread_cond_timedwait(&worker->changed, &worker->lock, &end);
+    bool hangs = worker->work != NULL;
+    worker->ends = worker->is_abandoned = hangs;
+    rc = worker->rc;
+    if (!hangs && rc)
+        *err = worker->err;
+    pthread_mutex_unlock(&worker->lock);
+    if (hangs) {
+        pthread_detach(worker->thread);
+        t->worker = NULL;
         t->lost = true;
         return fail_late(t, what, err);
     }
-    int rc = call->rc;
-    if (rc) {
-        t->failed = true;
-        *err = call->err;
-    }
-    free(call);
+    t->failed |= rc != CB_OK;
     return rc;
 }
 
@@ -190,6 +265,35 @@ void cb_nccl_leave(struct cb_transport *t,
         call_within(t, "closing a communicator", work, leaving_limit_s(t), &ignored);
 }
 
+/* On a stream that no other rank has a part in. */
+static int do_other_work(struct cb_transport *t, struct cb_error *err)
+{
+    const long pause_ns = 1000 * 1000L;
+    double start_s = cb_clock_now_s();
+    int rc =
+        CB_CUDA(cudaMemsetAsync(t->wrong, 0, sizeof(*t->wrong), t->aside), "cudaMemsetAsync", err);
+    if (!rc)
+        rc = CB_CUDA(cudaEventRecord(t->sign, t->aside), "cudaEventRecord", err);
+    bool is_done = false;
+    while (!rc && !is_done && cb_clock_now_s() - start_s < leaving_limit_s(t) / 2) {
+        is_done = cudaEventQuery(t->sign) == cudaSuccess;
+        if (!is_done)
+            pause_for(pause_ns);
+    }
+    atomic_store(&t->place->answers, is_done ? CB_SEEN_YES : CB_SEEN_NO);
+    return rc;
+}
+
+/* How far this rank's GPU has come with an operation that does not end. */
+static void look_at_gpu(struct cb_transport *t)
+{
+    struct cb_error ignored;
+    bool has_reached = cudaEventQuery(t->ready) == cudaSuccess;
+    atomic_store(&t->place->has_reached, has_reached ? CB_SEEN_YES : CB_SEEN_NO);
+    if (call_within(t, "other work", do_other_work, leaving_limit_s(t), &ignored))
+        atomic_store(&t->place->answers, CB_SEEN_NO);
+}
+
 int cb_nccl_wait(struct cb_transport *t, struct cb_error *err)
 {
     enum { SPINS = 200, LOOKS_PER_CHECK = 64 };
@@ -208,8 +312,10 @@ int cb_nccl_wait(struct cb_transport *t, struct cb_error *err)
         ncclResult_t asked = t->api.ncclCommGetAsyncError(t->comm, &health);
         rc = cb_nccl_check(t, asked != ncclSuccess ? asked : health, "an operation under way", err);
         if (!rc && t->config.time_limit_s > 0 &&
-            cb_clock_now_s() - start_s > t->config.time_limit_s)
+            cb_clock_now_s() - start_s > t->config.time_limit_s) {
             rc = fail_late(t, "an operation on the GPU", err);
+            look_at_gpu(t);
+        }
         if (rc)
             break;
     }

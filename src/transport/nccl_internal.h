@@ -6,10 +6,11 @@
 #include <stdbool.h>
 
 #include "transport/nccl_api.h"
+#include "transport/place.h"
 #include "transport/transport.h"
 
-/* cb_cuda_check; CUDA's codes are unsigned for some compilers. */
-#define CB_CUDA(code, call, err) cb_cuda_check((int)(code), call, err)
+/* Checks a code of CUDA on transport t's device; CUDA's codes are unsigned for some compilers. */
+#define CB_CUDA(code, call, err) cb_cuda_check_on(t->config.device->index, (int)(code), call, err)
 
 /* Operations of one captured graph; a sample of more launches several. */
 enum { CB_NCCL_GRAPH_OPERATIONS = 64 };
@@ -19,17 +20,23 @@ struct cb_nccl_graph {
     int operations;
 };
 
+struct cb_nccl_worker;
+
 struct cb_transport {
     struct cb_transport_config config;
     struct cb_group *group; /* borrowed */
     int rank, size;
-    int compute_major; /* of the oldest GPU of the group */
+    int compute_major;      /* of the oldest GPU of the group */
+    struct cb_place *place; /* the config's, or: */
+    struct cb_place own_place;
+    struct cb_nccl_worker *worker; /* makes the calls that wait for other ranks; NULL: none yet */
     struct cb_nccl_api api;
     ncclUniqueId id;
     ncclComm_t comm;
-    cudaStream_t stream;
+    cudaStream_t stream, aside; /* aside: for a sign of life */
     cudaEvent_t start, end;
-    char *send, *receive; /* capacity_bytes each, in GPU memory */
+    cudaEvent_t ready, sign; /* before an operation of all ranks; on aside */
+    char *send, *receive;    /* capacity_bytes each, in GPU memory */
     size_t capacity_bytes;
     void *send_handle, *receive_handle; /* of registered buffers */
     uint64_t *wrong;                    /* in GPU memory, as is: */
@@ -38,6 +45,7 @@ struct cb_transport {
     size_t element_bytes;
     ncclDataType_t type;
     ncclRedOp_t redop;
+    int operations;                  /* of the sample that is put on the stream */
     struct cb_nccl_graph body, rest; /* of the prepared step */
     struct cb_algorithm algorithm;   /* of its operations; no name: not known */
     bool listens;                    /* NCCL was asked to say it */
@@ -60,6 +68,9 @@ int cb_nccl_settle(struct cb_transport *t, ncclResult_t result, const char *call
 int cb_nccl_call(struct cb_transport *t, const char *what,
                  int (*work)(struct cb_transport *t, struct cb_error *err), struct cb_error *err);
 
+/* Ends its thread, if there is one that does not hang. */
+void cb_nccl_end_worker(struct cb_transport *t);
+
 /* Ends the communicator, if there is one, whatever is under way on it; or leaves it in good order
  * through work, which ends it. A call that hangs makes the transport lost. */
 void cb_nccl_abort(struct cb_transport *t);
@@ -70,7 +81,7 @@ void cb_nccl_leave(struct cb_transport *t,
  * within the time limit, or an error of the communicator, aborts it. */
 int cb_nccl_wait(struct cb_transport *t, struct cb_error *err);
 
-/* Puts operations of the prepared step on the stream. */
+/* Puts operations of the prepared step on the stream, and counts them in the rank's place. */
 int cb_nccl_enqueue(struct cb_transport *t, int operations, struct cb_error *err);
 
 /* The table's run. */

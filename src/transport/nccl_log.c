@@ -141,6 +141,8 @@ static void read_info(const char *line, struct cb_nccl_use *use)
         use->bound_far = true;
     else if (strstr(line, " coll channels"))
         read_counts(line, use);
+    else if (strstr(line, "- Init START"))
+        use->starts++;
     else
         cb_algorithm_read(line, &use->told);
 }
@@ -291,6 +293,12 @@ void cb_nccl_log_read(struct cb_nccl_log *log, struct cb_nccl_use *use)
     drain_all(log, true);
     *use = log->use;
     use->is_kept = log->file < 0;
+}
+
+int cb_nccl_log_count_starts(struct cb_nccl_log *log)
+{
+    drain_all(log, false);
+    return log->file < 0 ? -1 : log->use.starts;
 }
 
 void cb_nccl_log_close(struct cb_nccl_log *log)

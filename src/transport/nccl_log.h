@@ -26,6 +26,7 @@ struct cb_nccl_use {
     bool multicast;       /* NVLS is available: NVSwitch reduces */
     bool rings, trees;    /* were connected */
     int collective_channels, nvls_channels, point_channels; /* most of any communicator */
+    int starts;                    /* communicators that it began to join the other ranks in */
     bool bound_far;                /* this rank's CPUs are none of those near its GPU */
     char warning[256];             /* the first that NCCL gave */
     struct cb_algorithm_line told; /* the last that named an operation's algorithm */
@@ -66,6 +67,10 @@ bool cb_nccl_log_algorithm(struct cb_nccl_log *log, enum cb_op op, struct cb_alg
 
 /* What all of it so far says. */
 void cb_nccl_log_read(struct cb_nccl_log *log, struct cb_nccl_use *use);
+
+/* How many communicators NCCL has begun to join the others in so far: it says so once it has opened
+ * this rank's devices. -1 where there is no log. */
+int cb_nccl_log_count_starts(struct cb_nccl_log *log);
 
 void cb_nccl_log_close(struct cb_nccl_log *log);
 

@@ -106,6 +106,14 @@ static int receive(struct cb_transport *t, size_t count, int from, struct cb_err
                           "ncclRecv", err);
 }
 
+/* Before this call came back the operation was not on the GPU. */
+static int count_put(struct cb_transport *t, int rc)
+{
+    if (!rc)
+        atomic_fetch_add_explicit(&t->place->put, 1, memory_order_relaxed);
+    return rc;
+}
+
 /* There and back. What came is what goes back, so that a check at rank 0 sees both ways. */
 static int ping_pong_once(struct cb_transport *t, struct cb_error *err)
 {
@@ -125,7 +133,7 @@ static int one_way(struct cb_transport *t, int operations, struct cb_error *err)
     bool sends = t->rank == 0;
     int rc = CB_OK;
     for (int i = 0; i < operations && !rc; i++)
-        rc = sends ? send(t, t->send, count, 1, err) : receive(t, count, 0, err);
+        rc = count_put(t, sends ? send(t, t->send, count, 1, err) : receive(t, count, 0, err));
     if (rc)
         return rc;
     return sends ? receive(t, 1, 1, err) : send(t, t->receive, 1, 0, err);
@@ -137,11 +145,11 @@ int cb_nccl_enqueue(struct cb_transport *t, int operations, struct cb_error *err
     switch (t->step.motion) {
     case CB_MOTION_COLLECTIVE:
         for (int i = 0; i < operations && !rc; i++)
-            rc = collective_once(t, err);
+            rc = count_put(t, collective_once(t, err));
         return rc;
     case CB_MOTION_PING_PONG:
         for (int i = 0; i < operations && !rc; i++)
-            rc = ping_pong_once(t, err);
+            rc = count_put(t, ping_pong_once(t, err));
         return rc;
     case CB_MOTION_ONE_WAY:
         return one_way(t, operations, err);
@@ -230,20 +238,37 @@ static int come_together(struct cb_transport *t, struct cb_error *err)
         "ncclAllReduce", err);
 }
 
-int cb_nccl_run(struct cb_transport *t, int operations, double *elapsed_s, struct cb_error *err)
+/* The acknowledgement of a stream comes once per sample, not once per graph. */
+static bool uses_graph(const struct cb_transport *t)
 {
-    float elapsed_ms = 0;
-    /* The acknowledgement of a stream comes once per sample, not once per graph. */
-    bool uses_graph = t->config.graph && t->step.motion != CB_MOTION_ONE_WAY;
-    int rc = uses_graph ? prepare_graphs(t, operations, err) : CB_OK;
+    return t->config.graph && t->step.motion != CB_MOTION_ONE_WAY;
+}
+
+/* Puts a sample on the stream; a full stream waits for the GPU, and so for other ranks. */
+static int put_sample(struct cb_transport *t, struct cb_error *err)
+{
+    int rc = uses_graph(t) ? prepare_graphs(t, t->operations, err) : CB_OK;
+    atomic_store(&t->place->put, 0);
+    atomic_store(&t->place->due, uses_graph(t) ? 0 : 1 + t->operations);
     if (!rc)
-        rc = come_together(t, err);
+        rc = CB_CUDA(cudaEventRecord(t->ready, t->stream), "cudaEventRecord", err);
+    if (!rc)
+        rc = count_put(t, come_together(t, err));
     if (!rc)
         rc = CB_CUDA(cudaEventRecord(t->start, t->stream), "cudaEventRecord", err);
     if (!rc)
-        rc = uses_graph ? launch_graphs(t, operations, err) : cb_nccl_enqueue(t, operations, err);
+        rc = uses_graph(t) ? launch_graphs(t, t->operations, err)
+                           : cb_nccl_enqueue(t, t->operations, err);
     if (!rc)
         rc = CB_CUDA(cudaEventRecord(t->end, t->stream), "cudaEventRecord", err);
+    return rc;
+}
+
+int cb_nccl_run(struct cb_transport *t, int operations, double *elapsed_s, struct cb_error *err)
+{
+    float elapsed_ms = 0;
+    t->operations = operations;
+    int rc = cb_nccl_call(t, "starting operations on the GPU", put_sample, err);
     if (!rc)
         rc = cb_nccl_wait(t, err);
     if (!rc)

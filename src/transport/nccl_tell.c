@@ -7,9 +7,10 @@
 /* Sends and receives have no algorithm; a single rank copies. */
 static bool may_be_told(const struct cb_transport *t)
 {
-    return t->config.nccl_log && t->api.reset_debug && t->api.version >= CB_NCCL_SAFE_RESET &&
-           t->size > 1 && t->step.motion == CB_MOTION_COLLECTIVE &&
-           t->step.op != CB_OP_ALL_TO_ALL && t->step.op != CB_OP_SEND_RECV;
+    return t->config.asks_algorithms && t->config.nccl_log && t->api.reset_debug &&
+           t->api.version >= CB_NCCL_SAFE_RESET && t->size > 1 &&
+           t->step.motion == CB_MOTION_COLLECTIVE && t->step.op != CB_OP_ALL_TO_ALL &&
+           t->step.op != CB_OP_SEND_RECV;
 }
 
 void cb_nccl_listen(struct cb_transport *t)

@@ -91,6 +91,9 @@ int cb_nccl_verify(struct cb_transport *t, uint64_t seed, uint64_t *wrong, struc
         rc = fill(t, seed, err);
     if (!rc && !t->config.graph) /* captured, the step may take another algorithm than this one */
         cb_nccl_listen(t);
+    if (!rc)
+        rc = CB_CUDA(cudaEventRecord(t->ready, t->stream), "cudaEventRecord", err);
+    atomic_store(&t->place->due, 1);
     /* The first operation of a step may make connections, and so may wait for other ranks. */
     if (!rc)
         rc = cb_nccl_call(t, "the first operation of a step", one_operation, err);

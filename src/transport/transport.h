@@ -30,12 +30,15 @@ struct cb_step {
 
 struct cb_device;   /* gpu/device.h */
 struct cb_nccl_log; /* transport/nccl_log.h */
+struct cb_place;    /* transport/place.h */
 
 /* How to measure; the same on every rank but for the device. Borrowed until close. */
 struct cb_transport_config {
     const struct cb_device *device; /* of this rank; NULL: on host memory */
     const char *nccl_path;          /* the library to load; NULL: none was looked for */
-    struct cb_nccl_log *nccl_log;   /* to ask for algorithms; NULL: this rank is not to ask */
+    struct cb_nccl_log *nccl_log;   /* what NCCL says; NULL: not known */
+    bool asks_algorithms;           /* this rank asks NCCL which ones it takes */
+    struct cb_place *place;         /* told how far an operation that hangs has come */
     double time_limit_s;            /* of one operation that hangs; 0: none */
     bool graph;                     /* time captured CUDA graphs instead of single launches */
     bool registers;                 /* register the buffers with the library */

@@ -50,6 +50,7 @@ struct simgpu_device {
     uint64_t used_bytes;
     double busy_s;
     bool lost;
+    atomic_bool hangs;  /* stands still, and says nothing */
     cudaError_t sticky; /* what every later call returns */
 };
 

@@ -197,12 +197,12 @@ ncclResult_t simnccl_bootstrap(struct ncclComm *comm)
     if (memcmp(content.magic, id_magic, sizeof(id_magic)) != 0)
         return simnccl_fail(comm, ncclInvalidArgument, "commId is not one of ncclGetUniqueId");
     comm->id_hash = content.nonce;
+    if (simgpu_fault_due("never_init", comm->device, false)) /* its devices do not open */
+        while (!comm->aborted)
+            usleep(1000);
     simnccl_log_start(comm);
     if (simgpu_fault_due("nccl_init", comm->device, false))
         return simnccl_fail(comm, ncclSystemError, "NET/IB : ibv_open_device failed");
-    if (simgpu_fault_due("never_init", comm->device, false))
-        while (!comm->aborted)
-            usleep(1000);
     ncclResult_t result = make_room(comm, comm->size);
     if (result != ncclSuccess)
         return result;

@@ -102,7 +102,7 @@ static bool survives(struct ncclComm *comm)
 {
     if (simgpu_fault_due("die", comm->device, false))
         raise(SIGKILL);
-    if (simgpu_fault_due("never_arrives", comm->device, false)) {
+    if (simgpu_fault_due("stuck", comm->device, false)) {
         hang(comm);
         return false;
     }
@@ -558,6 +558,9 @@ void simnccl_poll_deferred(struct ncclComm *comm)
 static ncclResult_t submit(struct ncclComm *comm, cudaStream_t stream,
                            const struct simgpu_work *work, const void *payload, size_t size_bytes)
 {
+    if (simgpu_fault_due("never_arrives", comm->device, false))
+        for (;;)
+            pause(); /* the call does not come back, and nothing was put on the stream */
     if (!comm->blocking && !comm->warm && !simgpu_stream_capturing(stream)) {
         struct simnccl_deferred *one = malloc(sizeof(*one) + size_bytes), **last = &comm->deferred;
         if (one == NULL)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -76,6 +77,16 @@ static void stream_free(struct CUstream_st *stream)
     free(stream);
 }
 
+/* A device that stands still: no stream of it goes on, and no call says so. */
+static void hang_if_due(int physical)
+{
+    struct simgpu_device *device = simgpu_device_get(physical);
+    if (simgpu_fault_due("gpu_hangs", physical, false))
+        device->hangs = true;
+    while (device->hangs)
+        usleep(100 * 1000);
+}
+
 static void *work_through(void *argument)
 {
     struct CUstream_st *stream = argument;
@@ -94,6 +105,7 @@ static void *work_through(void *argument)
                         item->work.replaced_by(item->payload, &next->work, next->payload);
         pthread_mutex_unlock(&stream->lock);
 
+        hang_if_due(stream->device);
         cudaError_t error = simgpu_device_get(stream->device)->sticky;
         if (error == cudaSuccess)
             error = item->work.run(item->payload, &span);

@@ -287,7 +287,7 @@ static void wait_in_vain(int rank, const int pipes[2])
 static void test_missing_rank(void **state)
 {
     (void)state;
-    setenv("SIMGPU_FAULT", "never_arrives:rank=1", 1);
+    setenv("SIMGPU_FAULT", "stuck:rank=1", 1);
     in_ranks(wait_in_vain, -1);
     unsetenv("SIMGPU_FAULT");
 }
