@@ -152,12 +152,15 @@ static void *make_calls(void *arg)
     return NULL;
 }
 
-static int worker_start(struct cb_transport *t, struct cb_error *err)
+/* NULL, with the error, where there is no memory or no thread. */
+static struct cb_nccl_worker *worker_start(struct cb_transport *t, struct cb_error *err)
 {
     pthread_condattr_t attributes;
     struct cb_nccl_worker *worker = calloc(1, sizeof(*worker));
-    if (!worker)
-        return cb_fail(err, CB_E_MEMORY, "no memory");
+    if (!worker) {
+        cb_fail(err, CB_E_MEMORY, "no memory");
+        return NULL;
+    }
     worker->t = t;
     pthread_mutex_init(&worker->lock, NULL);
     pthread_condattr_init(&attributes);
@@ -166,10 +169,10 @@ static int worker_start(struct cb_transport *t, struct cb_error *err)
     pthread_condattr_destroy(&attributes);
     if (pthread_create(&worker->thread, NULL, make_calls, worker)) {
         worker_free(worker);
-        return cb_fail(err, CB_E_MEMORY, "no thread for the calls of NCCL");
+        cb_fail(err, CB_E_MEMORY, "no thread for the calls of NCCL");
+        return NULL;
     }
-    t->worker = worker;
-    return CB_OK;
+    return worker;
 }
 
 void cb_nccl_end_worker(struct cb_transport *t)
@@ -204,10 +207,10 @@ static int call_within(struct cb_transport *t, const char *what,
                        int (*work)(struct cb_transport *t, struct cb_error *err), double limit_s,
                        struct cb_error *err)
 {
-    int rc = t->worker ? CB_OK : worker_start(t, err);
-    if (rc)
-        return rc;
-    struct cb_nccl_worker *worker = t->worker;
+    struct cb_nccl_worker *worker = t->worker ? t->worker : worker_start(t, err);
+    if (!worker)
+        return CB_E_MEMORY;
+    t->worker = worker;
     struct timespec end = in_so_long(limit_s);
     pthread_mutex_lock(&worker->lock);
     cb_error_clear(&worker->err);
@@ -218,7 +221,7 @@ static int call_within(struct cb_transport *t, const char *what,
         waited = pthread_cond_timedwait(&worker->changed, &worker->lock, &end);
     bool hangs = worker->work != NULL;
     worker->ends = worker->is_abandoned = hangs;
-    rc = worker->rc;
+    int rc = worker->rc;
     if (!hangs && rc)
         *err = worker->err;
     pthread_mutex_unlock(&worker->lock);
