@@ -13,6 +13,7 @@
 
 #include "gpu/device.h"
 #include "transport/nccl_internal.h"
+#include "transport/nccl_log.h"
 #include "transport/nccl_search.h"
 #include "transport/nccl_transport.h"
 

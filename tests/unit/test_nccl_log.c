@@ -29,6 +29,8 @@ static void test_infiniband_with_nvlink(void **state)
         INFO "NCCL version 2.28.9+cuda13.0\n" INFO
              "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>\n" INFO
              "Using network IB\n" INFO "NVLS multicast support is available on dev 0\n" INFO
+             "ncclCommInitRankConfig comm 0x1 rank 0 nranks 16 commId 0x2 - Init START\n" INFO
+             "ncclCommInitRankConfig comm 0x1 rank 0 nranks 16 commId 0x2 - Init COMPLETE\n" INFO
              "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" INFO
              "Channel 01/0 : 0[0] -> 1[1] via P2P/CUMEM\n" INFO
              "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(3)/GDRDMA/Shared\n" INFO
@@ -45,6 +47,7 @@ static void test_infiniband_with_nvlink(void **state)
     assert_int_equal(connections(&use, "P2P/CUMEM"), 2);
     assert_int_equal(connections(&use, "NET/IB/GDRDMA"), 2);
     assert_int_equal(use.way_count, 2);
+    assert_int_equal(use.starts, 1);
     assert_true(use.multicast);
     assert_true(use.rings);
     assert_true(use.trees);
