@@ -43,7 +43,7 @@ static const char *format_rate(char out[CB_UNIT_TEXT], const struct cb_kernel_ro
 struct summary {
     size_t count;
     size_t usable; /* the first so many entries */
-    size_t noisy, wrong_ranks, failed;
+    size_t noisy, wrong_ranks, failed, small;
     unsigned long long wrong;
     int threads_least, threads_most;
     bool variants_differ;
@@ -59,6 +59,7 @@ static struct summary summarize(const struct entry *entries, size_t count)
         bool wrong = row->wrong > 0 || row->status == CB_STATUS_WRONG;
         sum.usable += cb_status_is_usable(row->status);
         sum.noisy += row->status == CB_STATUS_NOISY;
+        sum.small += row->small;
         sum.wrong_ranks += wrong;
         sum.wrong += row->wrong;
         sum.failed += row->status == CB_STATUS_FAILED || row->status == CB_STATUS_TIMEOUT;
@@ -201,6 +202,7 @@ static void add_section(struct cb_page *page, const group_list *groups)
         {"  WRONG DATA", CB_STYLE_BAD, offsetof(struct summary, wrong_ranks)},
         {"  failed", CB_STYLE_BAD, offsetof(struct summary, failed)},
         {"  noisy", CB_STYLE_WARN, offsetof(struct summary, noisy)},
+        {"  too small", CB_STYLE_WARN, offsetof(struct summary, small)},
     };
     struct cb_table table;
     cb_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
