@@ -56,11 +56,23 @@ static const struct cb_memory_variant variants[] = {
 };
 #define VARIANTS (sizeof(variants) / sizeof(variants[0]))
 
-static bool is_usable(const struct cb_kernels *set, const struct cb_memory_variant *variant)
+/* Code that was built for an older generation has no bulk copies in it, even where the driver
+ * translates it for a GPU that could: such a kernel does nothing, very fast. */
+static int is_usable(const struct cb_kernels *set, const struct cb_memory_variant *variant,
+                     bool *usable, struct cb_error *err)
 {
-    return variant->kernel == set->kernel &&
-           (variant->dtype == ANY || variant->dtype == set->dtype) &&
-           (variant->walk != WALK_BULK || set->gpu.compute_capability >= 90);
+    const int first_with_bulk = 90;
+    struct cudaFuncAttributes code = {.ptxVersion = 0};
+    int rc = CB_OK;
+    *usable =
+        variant->kernel == set->kernel && (variant->dtype == ANY || variant->dtype == set->dtype);
+    if (!*usable || variant->walk != WALK_BULK)
+        return CB_OK;
+    *usable = set->gpu.compute_capability >= first_with_bulk;
+    if (*usable)
+        rc = CB_CUDA(cudaFuncGetAttributes(&code, (const void *)(uintptr_t)variant->stub), err);
+    *usable = *usable && code.ptxVersion >= first_with_bulk;
+    return rc;
 }
 
 static int array_count(enum cb_kernel kernel)
@@ -155,9 +167,12 @@ static int choose_variant(struct cb_kernels *set, double *best_s, struct cb_erro
     const struct cb_memory_variant *best = NULL;
     double operation_s = 0;
     for (size_t i = 0; i < VARIANTS; i++) {
-        if (!is_usable(set, &variants[i]))
+        bool usable;
+        int rc = is_usable(set, &variants[i], &usable, err);
+        if (!rc && !usable)
             continue;
-        int rc = try_variant(set, &variants[i], &operation_s, err);
+        if (!rc)
+            rc = try_variant(set, &variants[i], &operation_s, err);
         if (rc)
             return rc;
         if (!best || operation_s < *best_s) {

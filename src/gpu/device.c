@@ -15,7 +15,9 @@ static const struct remedy {
 } remedies[] = {
     {cudaErrorInsufficientDriver,
      "update NVIDIA's driver, or build commbound with an older CUDA toolkit"},
-    {cudaErrorNoDevice, "look at nvidia-smi; in a container give it the GPUs (docker: --gpus all)"},
+    {cudaErrorNoDevice,
+     "look at nvidia-smi; ask the scheduler for GPUs (srun --gpus-per-node), or give the container "
+     "its own (docker: --gpus all)"},
     {cudaErrorMemoryAllocation, "lower --max-bytes, or end what else uses this GPU"},
     {cudaErrorDevicesUnavailable, "another process, or another rank, holds the GPU in exclusive "
                                   "mode: end it, start one rank per "
@@ -163,7 +165,9 @@ void cb_device_probe(struct cb_device_probe *out)
                  cudaGetErrorString(error), cudaGetErrorName(error));
     }
     snprintf(out->hint, sizeof(out->hint), "%s",
-             out->driver_version ? hint_of(error) : "install NVIDIA's driver on a node with GPUs");
+             out->driver_version ? hint_of(error)
+                                 : "install NVIDIA's driver on a node with GPUs; a container needs "
+                                   "to be given it (docker: --gpus all)");
 }
 
 static int fail_without_device(const struct cb_device_probe *probe, struct cb_error *err)

@@ -19,7 +19,7 @@ static const double most_peak_share = 1.02;
 /* One rank's GPU and what was measured on it. */
 struct card {
     const struct cb_gpu *gpu;
-    const struct cb_gpu_reference *reference; /* NULL: not in the table */
+    const struct cb_gpu_reference *reference; /* NULL: not in the table, or partitioned */
     const char *host;
     int rank;
     const struct cb_kernel_row *half;   /* GEMM in float16 or bfloat16, the faster */
@@ -114,7 +114,8 @@ static int init_view(struct view *view, const struct cb_result *result)
         if (!card || !result->gpus.items[i].answered)
             continue;
         card->gpu = &result->gpus.items[i];
-        card->reference = find_reference(card->gpu);
+        /* A part of a card has less of everything. */
+        card->reference = card->gpu->mig == 1 ? NULL : find_reference(card->gpu);
     }
     for (size_t i = 0; i < result->kernels.count; i++)
         add_kernel(view, &result->kernels.items[i]);
@@ -288,6 +289,15 @@ static void judge_rates(const struct finding *found, enum cb_criterion criterion
     cb_criterion_judge(criterion, found->value, found->reference, 0, found->note, check);
 }
 
+static void say_no_reference(const struct card *card, struct finding *finding)
+{
+    if (card->gpu && card->gpu->mig == 1)
+        SAY(finding, "MIG is on: a part of %.96s has no reference", card->gpu->name);
+    else
+        SAY(finding, "%.96s is not in the table of references",
+            card->gpu ? card->gpu->name : "this GPU, whose name is unknown,");
+}
+
 /* Why there is no row of a kernel on a GPU. */
 static void say_no_kernel(const struct view *view, const char *kernel, struct finding *finding)
 {
@@ -363,8 +373,7 @@ static void judge_compute(const struct view *view, struct cb_check *check)
             say_compute(card, row, &published, &found);
         } else if (!card->reference && !measured) {
             found.value = row->flops_per_s;
-            SAY(&found, "%.96s is not in the table of references",
-                card->gpu ? card->gpu->name : "this GPU, whose name is unknown,");
+            say_no_reference(card, &found);
         }
         measured = true;
     }
@@ -400,9 +409,11 @@ static void judge_memory(const struct view *view, struct cb_check *check)
         if (nominal > 0)
             SAY(&found, "%s on %.40s/%d, the better of read and write", card->memory->kernel,
                 card->host, card->rank);
-        else
+        else if (card->reference)
             SAY(&found, "the memory rate of %.96s is not in the table of references",
-                card->gpu ? card->gpu->name : "this GPU");
+                card->gpu->name);
+        else
+            say_no_reference(card, &found);
     }
     if (!measured)
         say_no_kernel(view, "read", &found);

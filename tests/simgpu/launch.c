@@ -239,8 +239,9 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *ho
     memset(out, 0, sizeof(*out));
     out->maxThreadsPerBlock = 1024;
     out->numRegs = 32;
-    out->binaryVersion = out->ptxVersion =
+    out->binaryVersion =
         10 * simgpu_config()->compute_capability_major + simgpu_config()->compute_capability_minor;
+    out->ptxVersion = (int)simgpu_fault_number("built", -1, "version", out->binaryVersion);
     return find_entry(host_function) != NULL ? cudaSuccess
                                              : simgpu_error(cudaErrorInvalidDeviceFunction);
 }

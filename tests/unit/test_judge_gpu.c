@@ -115,6 +115,24 @@ static void test_compute(void **state)
     }
 }
 
+/* A slice is not judged by the rates of a whole card. */
+static void test_partitioned(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    build(&result);
+    result.gpus.items[0].mig = result.gpus.items[1].mig = 1;
+    for (int rank = 0; rank < 2; rank++) {
+        add_kernel(&result, rank, "gemm", CB_DTYPE_BFLOAT16, 37e12, 0);
+        add_kernel(&result, rank, "read", CB_DTYPE_FLOAT32, 0, 250e9);
+    }
+    assert_int_equal(judge(&result, "gpu.compute")->status, CB_CHECK_NO_REFERENCE);
+    assert_says(judge(&result, "gpu.compute"), "MIG is on");
+    assert_int_equal(judge(&result, "gpu.memory")->status, CB_CHECK_NO_REFERENCE);
+    assert_says(judge(&result, "gpu.memory"), "a part of NVIDIA A100-SXM4-80GB");
+    cb_result_fini(&result);
+}
+
 /* The worst share decides, not the smallest number: fp32 is slower by nature. */
 static void test_compute_by_share(void **state)
 {
@@ -411,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compute),
+        cmocka_unit_test(test_partitioned),
         cmocka_unit_test(test_compute_by_share),
         cmocka_unit_test(test_host_kernels_are_not_judged),
         cmocka_unit_test(test_small_problems_are_not_judged),
