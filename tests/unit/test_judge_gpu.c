@@ -127,9 +127,9 @@ static void test_partitioned(void **state)
         add_kernel(&result, rank, "read", CB_DTYPE_FLOAT32, 0, 250e9);
     }
     assert_int_equal(judge(&result, "gpu.compute")->status, CB_CHECK_NO_REFERENCE);
-    assert_says(judge(&result, "gpu.compute"), "MIG is on");
+    assert_says(judge(&result, "gpu.compute")->summary, "MIG is on");
     assert_int_equal(judge(&result, "gpu.memory")->status, CB_CHECK_NO_REFERENCE);
-    assert_says(judge(&result, "gpu.memory"), "a part of NVIDIA A100-SXM4-80GB");
+    assert_says(judge(&result, "gpu.memory")->summary, "a part of NVIDIA A100-SXM4-80GB");
     cb_result_fini(&result);
 }
 
