@@ -157,12 +157,17 @@ static int warn_of_ways(struct cb_result *result)
 
 static int warn_of_ranks(const struct cb_nccl_use *ranks, size_t count, struct cb_result *result)
 {
-    size_t kept = 0, far = 0, first_far = 0;
+    size_t kept = 0, without_file = 0, far = 0, first_far = 0;
+    int no_file_errno = 0;
     const char *warning = NULL;
     size_t warned = 0;
     int rc = CB_OK;
     for (size_t i = count; i-- > 0;) {
         kept += ranks[i].is_kept;
+        if (ranks[i].no_file_errno) {
+            without_file++;
+            no_file_errno = ranks[i].no_file_errno;
+        }
         if (ranks[i].bound_far) {
             far++;
             first_far = i;
@@ -177,6 +182,13 @@ static int warn_of_ranks(const struct cb_nccl_use *ranks, size_t count, struct c
                             "unset NCCL_DEBUG and NCCL_DEBUG_FILE: commbound then reads what "
                             "NCCL writes",
                             "which ways NCCL took is not known");
+    else if (without_file)
+        rc = cb_result_warn(result, "nccl.no_log",
+                            "it lies in memory and is reached through /proc, which must be "
+                            "mounted; look at ulimit -n too",
+                            "which ways NCCL took is not known of %zu of %zu ranks: no file for "
+                            "its debug output (%s)",
+                            without_file, count, strerror(no_file_errno));
     if (!rc && far)
         rc = cb_result_warn(result, "nccl.bound_far",
                             "bind each rank near its GPU, or leave it unbound (mpirun --bind-to "

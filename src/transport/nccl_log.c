@@ -181,32 +181,23 @@ static int new_file(void)
     return memfd_create("commbound-nccl", MFD_CLOEXEC);
 }
 
-static int fail_to_open(struct cb_nccl_log *log, struct cb_error *err)
-{
-    cb_fail(err, CB_E_IO, "no file for NCCL's debug output");
-    cb_error_set_detail(err, "%s", strerror(errno));
-    cb_error_set_hint(err, "it lies in memory and is reached through /proc, which must be mounted");
-    cb_nccl_log_close(log);
-    return CB_E_IO;
-}
-
-int cb_nccl_log_open(struct cb_nccl_log *log, struct cb_error *err)
+void cb_nccl_log_open(struct cb_nccl_log *log)
 {
     char name[sizeof(NAME_OF_DESCRIPTOR) + 16];
     *log = (struct cb_nccl_log){.file = -1, .previous = -1};
-    if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
-        return CB_OK;
+    log->use.is_kept = getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE");
+    if (log->use.is_kept)
+        return;
     log->file = new_file();
     snprintf(name, sizeof(name), NAME_OF_DESCRIPTOR, log->file);
-    if (log->file < 0 || access(name, W_OK))
-        return fail_to_open(log, err);
     /* The user's own choice of subsystems concerns output that the user reads. */
     memcpy(log->subsystems, SETTING_THAT_TELLS, sizeof(SETTING_THAT_TELLS));
     log->subsystems[strlen(SETTING)] = '\0';
-    if (setenv("NCCL_DEBUG", "INFO", 1) || setenv("NCCL_DEBUG_FILE", name, 1) ||
-        putenv(log->subsystems))
-        return fail_to_open(log, err);
-    return CB_OK;
+    if (log->file < 0 || access(name, W_OK) || setenv("NCCL_DEBUG", "INFO", 1) ||
+        setenv("NCCL_DEBUG_FILE", name, 1) || putenv(log->subsystems)) {
+        log->use.no_file_errno = errno;
+        cb_nccl_log_close(log);
+    }
 }
 
 /* Adds the whole lines that a file holds beyond offset, to the last byte where it is complete. */
@@ -292,7 +283,6 @@ void cb_nccl_log_read(struct cb_nccl_log *log, struct cb_nccl_use *use)
 {
     drain_all(log, true);
     *use = log->use;
-    use->is_kept = log->file < 0;
 }
 
 int cb_nccl_log_count_starts(struct cb_nccl_log *log)

@@ -13,8 +13,9 @@
 
 /* Plain data, so that it can be gathered over ranks. Names are NCCL's. */
 struct cb_nccl_use {
-    bool has_log; /* else nothing is known */
-    bool is_kept; /* the user sent NCCL's output elsewhere */
+    bool has_log;      /* else nothing is known */
+    bool is_kept;      /* the user sent NCCL's output elsewhere */
+    int no_file_errno; /* why there was no file for it; 0: there was */
     struct cb_nccl_way {
         char name[32];   /* "P2P/CUMEM", "SHM", "NET/IB/GDRDMA", "NET/Socket", "NVLS" */
         int connections; /* of channels, in all communicators */
@@ -51,9 +52,10 @@ struct cb_nccl_log {
 
 /* Sends NCCL's debug output into a file of this process alone, by setting NCCL_DEBUG,
  * NCCL_DEBUG_SUBSYS and NCCL_DEBUG_FILE; call it before the first call of NCCL that may write, and
- * before other threads of it run. Where the user has set NCCL_DEBUG or NCCL_DEBUG_FILE everything
- * is left as it is: there is then no log. *log may not move until it is closed. Errors: CB_E_IO. */
-int cb_nccl_log_open(struct cb_nccl_log *log, struct cb_error *err);
+ * before other threads of it run. Where the user has set NCCL_DEBUG or NCCL_DEBUG_FILE, or no file
+ * can be had, everything is left as it is: there is then no log, and what is read from it says why.
+ * *log may not move until it is closed. */
+void cb_nccl_log_open(struct cb_nccl_log *log);
 
 /* Lets NCCL say which algorithm each operation takes, or no more, from its next message on, whoever
  * writes it. reset is the library's ncclResetDebugInit, which must be safe beside threads that

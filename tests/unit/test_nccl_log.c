@@ -1,4 +1,5 @@
 /* Reading NCCL's debug output: lines as versions 2.18 to 2.30 write them. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,13 +176,12 @@ static void library_runs(const char *function)
 static int open_library_log(void **state)
 {
     static struct cb_nccl_log log;
-    struct cb_error err;
     unsetenv("NCCL_DEBUG");
     unsetenv("NCCL_DEBUG_FILE");
     setenv("NCCL_DEBUG_SUBSYS", "INIT", 1); /* without NCCL_DEBUG it asks for nothing */
     memset(&library, 0, sizeof(library));
     library.is_unread = true;
-    assert_ok(cb_nccl_log_open(&log, &err), &err);
+    cb_nccl_log_open(&log);
     *state = &log;
     return 0;
 }
@@ -312,12 +312,11 @@ static void test_what_the_user_set_stays(void **state)
 {
     struct cb_nccl_log log;
     struct cb_nccl_use use = {0};
-    struct cb_error err;
     struct cb_algorithm algorithm;
     (void)state;
     unsetenv("NCCL_DEBUG_FILE");
     setenv("NCCL_DEBUG", "WARN", 1);
-    assert_ok(cb_nccl_log_open(&log, &err), &err);
+    cb_nccl_log_open(&log);
     assert_int_equal(log.file, -1);
     assert_string_equal(getenv("NCCL_DEBUG"), "WARN");
     assert_null(getenv("NCCL_DEBUG_FILE"));
@@ -330,6 +329,28 @@ static void test_what_the_user_set_stays(void **state)
     assert_false(use.has_log);
     cb_nccl_log_close(&log);
     assert_string_equal(getenv("NCCL_DEBUG"), "WARN");
+}
+
+static void test_no_descriptor_is_left(void **state)
+{
+    struct cb_nccl_log log;
+    struct cb_nccl_use use = {0};
+    struct rlimit all, none;
+    (void)state;
+    unsetenv("NCCL_DEBUG");
+    unsetenv("NCCL_DEBUG_FILE");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = all.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    cb_nccl_log_open(&log);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+    assert_int_equal(log.file, -1);
+    assert_null(getenv("NCCL_DEBUG"));
+    assert_null(getenv("NCCL_DEBUG_FILE"));
+    cb_nccl_log_read(&log, &use);
+    assert_int_equal(use.no_file_errno, EMFILE);
+    assert_false(use.is_kept);
+    cb_nccl_log_close(&log);
 }
 
 #define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, open_library_log, close_library_log)
@@ -347,6 +368,7 @@ int main(void)
         WITH_LOG(test_descriptors_are_given_back),
         WITH_LOG(test_no_descriptor_left),
         cmocka_unit_test(test_what_the_user_set_stays),
+        cmocka_unit_test(test_no_descriptor_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

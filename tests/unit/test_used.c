@@ -1,4 +1,5 @@
 /* What the ranks' logs add up to: what was used, and what is odd about it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +140,20 @@ static void test_plugins_without_gpudirect(void **state)
     }
 }
 
+static void test_ranks_without_a_file(void **state)
+{
+    struct cb_result result;
+    struct cb_nccl_use ranks[RANKS] = {{.has_log = true}, {.no_file_errno = EMFILE}};
+    (void)state;
+    cb_result_init(&result);
+    merge(ranks, &result);
+    const struct cb_message *warning = find_warning(&result, "nccl.no_log");
+    assert_non_null(warning);
+    assert_non_null(strstr(warning->text, "of 1 of 2 ranks"));
+    assert_non_null(strstr(warning->text, strerror(EMFILE)));
+    cb_result_fini(&result);
+}
+
 /* Not known is said, and is no finding. */
 static void test_output_that_the_user_keeps(void **state)
 {
@@ -160,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_sockets_are_a_finding),
         cmocka_unit_test(test_host_memory_in_between),
         cmocka_unit_test(test_plugins_without_gpudirect),
+        cmocka_unit_test(test_ranks_without_a_file),
         cmocka_unit_test(test_output_that_the_user_keeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
