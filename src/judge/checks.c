@@ -18,7 +18,7 @@ static bool is_rdma(const struct cb_topo_nic *nic)
     return strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0;
 }
 
-/* The interfaces in use, one host after the other: calls back for each. */
+/* The interfaces in use, of all hosts together. */
 struct link_facts {
     double nominal_bytes_per_s; /* of the slowest; 0 when one of them is unknown */
     const struct cb_topo_nic *slowest, *unknown;

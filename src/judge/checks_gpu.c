@@ -46,8 +46,7 @@ struct finding {
 
 static const struct cb_gpu_reference *find_reference(const struct cb_gpu *gpu)
 {
-    const struct cb_gpu_reference *named = cb_gpu_reference_find_name(gpu->name);
-    return named ? named : cb_gpu_reference_find_device(gpu->pci_device_id);
+    return cb_gpu_reference_of_card(gpu->name, gpu->pci_device_id);
 }
 
 static const char *host_of(const struct cb_result *result, int node)

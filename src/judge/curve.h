@@ -13,9 +13,9 @@ struct cb_curve {
     CB_VEC(const struct cb_collective_row *) rows; /* borrowed from the result */
 };
 
-/* Collects the rows of op over scope, of the best series there is: float32 sums out of place, else
- * in place, else the type that comes first in the result. An empty curve is no error. Free with
- * fini. Errors: CB_E_MEMORY. */
+/* Collects the rows of op over scope, of the best series there is: float32 before any other type,
+ * sums before other reductions, out of place before in place (gathers: in place first), else what
+ * comes first in the result. An empty curve is no error. Free with fini. Errors: CB_E_MEMORY. */
 int cb_curve_init(struct cb_curve *curve, const struct cb_result *result, enum cb_op op,
                   enum cb_scope scope, struct cb_error *err);
 void cb_curve_fini(struct cb_curve *curve);

@@ -88,9 +88,8 @@ static void replace_small_rate(const struct cb_result *result, struct cb_gemm_ra
 {
     for (size_t i = 0; i < result->gpus.count; i++) {
         const struct cb_gpu *gpu = &result->gpus.items[i];
-        const struct cb_gpu_reference *reference = cb_gpu_reference_find_name(gpu->name);
-        if (!reference)
-            reference = cb_gpu_reference_find_device(gpu->pci_device_id);
+        const struct cb_gpu_reference *reference =
+            cb_gpu_reference_of_card(gpu->name, gpu->pci_device_id);
         if (!is_published(reference, rate))
             continue;
         rate->source = CB_FROM_REFERENCE;

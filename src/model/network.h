@@ -10,6 +10,7 @@
 /* Which of the times that were seen: a band is the slow and the fast one. Where only one figure is
  * known all three are that one. */
 enum cb_pace { CB_PACE_MEDIAN, CB_PACE_FAST /* p10 of the times */, CB_PACE_SLOW /* p90 */ };
+#define CB_PACE_COUNT 3
 
 /* The group that takes part in a collective. */
 struct cb_group_shape {

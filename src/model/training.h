@@ -21,7 +21,6 @@ struct cb_machine {
     double threshold;                 /* of the share; 0: CB_FORMULA_THRESHOLD */
 };
 
-#define CB_PACE_COUNT 3
 #define CB_OVERLAP_COUNT 3
 #define CB_SPEEDUP_MAX 24
 #define CB_NOTES_MAX 12

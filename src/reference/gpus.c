@@ -219,6 +219,12 @@ const struct cb_gpu_reference *cb_gpu_reference_find_device(int pci_device_id)
     return NULL;
 }
 
+const struct cb_gpu_reference *cb_gpu_reference_of_card(const char *name, int pci_device_id)
+{
+    const struct cb_gpu_reference *named = cb_gpu_reference_find_name(name);
+    return named ? named : cb_gpu_reference_find_device(pci_device_id);
+}
+
 /* Letters and digits alone, in lower case, cut to fit. */
 static void plain_name(const char *text, char out[PLAIN_LENGTH])
 {

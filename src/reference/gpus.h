@@ -63,6 +63,9 @@ const struct cb_gpu_rate *cb_gpu_rates(size_t *count);
 const struct cb_gpu_reference *cb_gpu_reference_find_name(const char *name);
 const struct cb_gpu_reference *cb_gpu_reference_find_device(int pci_device_id);
 
+/* The card of the name that its driver gives it, else of its device id, or NULL. */
+const struct cb_gpu_reference *cb_gpu_reference_of_card(const char *name, int pci_device_id);
+
 /* The card that somebody means: the driver's name with or without its maker, or the id, where
  * letter case, blanks and punctuation do not count ("A100-SXM4-80GB", "H200", "rtx 4090"), or the
  * first words of one id alone ("B300"). NULL when it is none of these. */
