@@ -12,16 +12,20 @@ elseif(NOT COMMBOUND_CUDA STREQUAL "OFF")
     if(CMAKE_CUDA_COMPILER)
         # Every generation that this toolkit knows, and PTX for those to come: the program is built
         # where there is no GPU. Given before the language is enabled, or CMake picks only one.
+        set(COMMBOUND_CUDA_CODE ${CMAKE_CUDA_ARCHITECTURES})
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-            if(CMAKE_VERSION VERSION_LESS 3.23)
-                set(CMAKE_CUDA_ARCHITECTURES 70 80 90)
+            set(COMMBOUND_CUDA_CODE all-major)
+            if(CMAKE_VERSION VERSION_LESS 3.23) # does not know the word, but the compiler does
+                set(CMAKE_CUDA_ARCHITECTURES OFF)
+                string(APPEND CMAKE_CUDA_FLAGS " -arch=all-major")
             else()
                 set(CMAKE_CUDA_ARCHITECTURES all-major)
             endif()
         endif()
-        # The runtime is named in one place (cb_cudart), and our device code needs no C++ library.
-        set(CMAKE_CUDA_RUNTIME_LIBRARY None)
         enable_language(CUDA)
+        # The runtime is named in one place (cb_cudart), and our device code needs no C++ library.
+        # Only now: CMake's own first program needs both.
+        set(CMAKE_CUDA_RUNTIME_LIBRARY None)
         set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
         find_package(CUDAToolkit QUIET)
         find_package(NCCL 2.19 QUIET MODULE)

@@ -40,7 +40,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/Cuda.cmake)
 message(STATUS "commbound ${PROJECT_VERSION}: measure over MPI: ${COMMBOUND_MEASURE}"
                " (MPI ${MPI_C_VERSION}, hwloc ${HWLOC_VERSION}), jansson ${JANSSON_VERSION}")
 if(COMMBOUND_CUDA_FOUND)
-    message(STATUS "GPU path: CUDA ${CUDAToolkit_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}, header of NCCL ${NCCL_VERSION}")
+    message(STATUS "GPU path: CUDA ${CUDAToolkit_VERSION} for ${COMMBOUND_CUDA_CODE}, header of NCCL ${NCCL_VERSION}")
 else()
     message(STATUS "GPU path: left out (${COMMBOUND_CUDA_MISSING})")
 endif()

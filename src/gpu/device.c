@@ -24,6 +24,9 @@ static const struct remedy {
                                   "GPU, or nvidia-smi -c DEFAULT"},
     {cudaErrorNoKernelImageForDevice,
      "build commbound with CMAKE_CUDA_ARCHITECTURES for this GPU's generation"},
+    {cudaErrorStubLibrary,
+     "the loader finds the toolkit's stub in place of the driver's libcuda.so.1: "
+     "take CUDA's stubs folder out of LD_LIBRARY_PATH"},
     {cudaErrorUnsupportedPtxVersion,
      "update NVIDIA's driver, or build commbound with an older CUDA toolkit"},
     {cudaErrorSystemNotReady,
