@@ -23,6 +23,7 @@
 #include "measure/map_survey.h"
 #include "measure/roll_call.h"
 #include "measure/runner.h"
+#include "measure/skipped.h"
 #include "measure/stop.h"
 #include "measure/survey.h"
 #include "measure/used.h"
@@ -34,9 +35,11 @@ enum { EXIT_UNMEASURED = 3, EXIT_STOPPED = 5 };
 
 /* result.json and who may write it: the main thread after each step, the signal thread once. */
 struct output {
-    char path[sizeof(((struct cb_run_options *)0)->out) + 16];
+    char path[sizeof(((struct cb_run_options *)0)->out) + 24];
     pthread_mutex_t lock;
-    bool is_open; /* this process is rank 0, and the file is there */
+    bool is_open; /* this process is rank 0, and may write */
+    bool is_ours; /* the file is of this run, not of an earlier one */
+    size_t steps; /* of the plan that the file tells of */
     double last_save_s, last_save_cost_s;
 };
 
@@ -63,6 +66,28 @@ struct run {
 
 /* ---- result.json ---- */
 
+/* Marks what is on disk, which holds every finished step, as stopped, with the reason for the steps
+ * that are missing. The rank itself may be deep inside an operation, and the launcher kills it
+ * soon: so this reads the file instead of the main thread's data. */
+static void mark_stopped(struct run *run, const char *stopped_by, const char *reason)
+{
+    struct output *output = &run->output;
+    struct cb_result saved;
+    struct cb_error err;
+    cb_result_init(&saved);
+    pthread_mutex_lock(&output->lock);
+    if (output->is_ours && cb_result_load(output->path, &saved, &err) == CB_OK && !saved.complete &&
+        !saved.stopped_by[0]) {
+        snprintf(saved.stopped_by, sizeof(saved.stopped_by), "%s", stopped_by);
+        /* Whatever of this fails, the mark is worth saving. */
+        cb_skipped_add_rest(&saved, &run->plan, output->steps, reason, &err);
+        cb_judge_result(&saved, &run->options.workload.workload, &err);
+        cb_result_save(output->path, &saved, &err);
+    }
+    pthread_mutex_unlock(&output->lock);
+    cb_result_fini(&saved);
+}
+
 /* A large job's file takes a while to write: never spend more than a twentieth of the time on it.
  */
 static int save_after_step(void *arg, struct cb_error *err)
@@ -75,37 +100,24 @@ static int save_after_step(void *arg, struct cb_error *err)
     if (!is_cheap && now_s - output->last_save_s < output->last_save_cost_s / most_share)
         return CB_OK;
     pthread_mutex_lock(&output->lock);
-    if (cb_stop_is_requested(&run->stop)) /* do not take back what mark_stopped wrote */
-        snprintf(run->result.stopped_by, sizeof(run->result.stopped_by), "signal");
     int rc = cb_result_save(output->path, &run->result, err);
+    if (!rc) {
+        output->is_ours = true;
+        output->steps = (size_t)atomic_load(&run->place.step);
+    }
     pthread_mutex_unlock(&output->lock);
+    if (!rc && cb_stop_is_requested(&run->stop)) /* do not take back what it wrote */
+        mark_stopped(run, "signal", "stopped by a signal");
     output->last_save_s = cb_clock_now_s();
     output->last_save_cost_s = output->last_save_s - now_s;
     return rc;
-}
-
-/* Marks what is on disk, which holds every finished step, as stopped. The rank itself may be deep
- * inside an operation, and the launcher kills it soon: so this reads the file instead of the main
- * thread's data. */
-static void mark_stopped(struct output *output, const char *stopped_by)
-{
-    struct cb_result saved;
-    struct cb_error err;
-    cb_result_init(&saved);
-    pthread_mutex_lock(&output->lock);
-    if (output->is_open && cb_result_load(output->path, &saved, &err) == CB_OK && !saved.complete) {
-        snprintf(saved.stopped_by, sizeof(saved.stopped_by), "%s", stopped_by);
-        cb_result_save(output->path, &saved, &err);
-    }
-    pthread_mutex_unlock(&output->lock);
-    cb_result_fini(&saved);
 }
 
 static void on_signal(void *arg, int signal_number)
 {
     struct run *run = arg;
     (void)signal_number;
-    mark_stopped(&run->output, "signal");
+    mark_stopped(run, "signal", "stopped by a signal");
 }
 
 /* Nothing has moved for long: a rank or a link is gone, and no MPI call will come back to say so.
@@ -116,13 +128,14 @@ static void on_hang(void *arg)
     char limit[CB_UNIT_TEXT], missing[512];
     if (!run->output.is_open)
         return;
-    mark_stopped(&run->output, "fault");
+    mark_stopped(run, "fault", CB_SKIPPED_BY_FAULT);
     if (!cb_roll_call_describe(&run->roll_call, missing, sizeof(missing)))
         snprintf(missing, sizeof(missing), "a rank or a link is gone");
-    fprintf(stderr,
-            "commbound run: nothing moved for %s during %s: %s; what was measured is in %s\n",
+    bool is_ours = run->output.is_ours;
+    fprintf(stderr, "commbound run: nothing moved for %s during %s: %s; %s%s\n",
             cb_format_time(limit, run->options.hang_limit_s), run->last_stage, missing,
-            run->output.path);
+            is_ours ? "what was measured is in " : "nothing was measured",
+            is_ours ? run->output.path : "");
     _exit(EXIT_STOPPED);
 }
 
@@ -142,6 +155,19 @@ static void find_missing(struct run *run, struct cb_error *err)
         cb_error_set_detail(err, "%s", missing);
 }
 
+/* Whether a result could be saved; leaves nothing. */
+static int try_output(const struct output *output, const struct cb_result *result,
+                      struct cb_error *err)
+{
+    char trial[sizeof(output->path) + 16];
+    snprintf(trial, sizeof(trial), "%s.trial", output->path);
+    int rc = cb_result_save(trial, result, err);
+    if (!rc)
+        unlink(trial);
+    return rc;
+}
+
+/* An earlier run's result stays until this one has measured something. */
 static int open_output(struct run *run, struct cb_error *err)
 {
     struct output *output = &run->output;
@@ -152,8 +178,14 @@ static int open_output(struct run *run, struct cb_error *err)
         return CB_E_IO;
     }
     snprintf(output->path, sizeof(output->path), "%s/result.json", folder);
-    int rc = cb_result_save(output->path, &run->result, err);
+    struct stat earlier;
+    bool has_earlier = stat(output->path, &earlier) == 0 && S_ISREG(earlier.st_mode);
+    pthread_mutex_lock(&output->lock);
+    int rc = has_earlier ? try_output(output, &run->result, err)
+                         : cb_result_save(output->path, &run->result, err);
     output->is_open = rc == CB_OK;
+    output->is_ours = rc == CB_OK && !has_earlier;
+    pthread_mutex_unlock(&output->lock);
     output->last_save_s = cb_clock_now_s();
     return rc;
 }
@@ -375,14 +407,14 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
         return rc;
     const struct cb_transport_ops *transport =
         cb_transport_find(run->devices.gpus ? "nccl" : "mpi");
-    if (run->coordinator.rank == 0) {
+    if (run->coordinator.rank == 0)
         rc = describe(run, transport, err);
-        if (!rc)
-            rc = open_output(run, err);
-    }
     rc = cb_group_agree(run->coordinator.world, rc, err);
     if (!rc)
         rc = make_plan(run, err);
+    if (!rc && run->coordinator.rank == 0)
+        rc = open_output(run, err);
+    rc = cb_group_agree(run->coordinator.world, rc, err);
     if (rc)
         return rc;
     *measured = true;
@@ -420,11 +452,15 @@ static int conclude(struct run *run, const struct cb_error *fault)
     if (fault->code) {
         result->complete = false;
         snprintf(result->stopped_by, sizeof(result->stopped_by), "fault");
-        cb_result_warn(result, "fault", fault->hint, "%s %s", fault->what, fault->detail);
+        cb_result_warn(result, "fault", fault->hint, "%s%s%s", fault->what,
+                       fault->detail[0] ? ": " : "", fault->detail);
     }
     int rc = cb_judge_result(result, &run->options.workload.workload, &err);
     if (!rc) {
         pthread_mutex_lock(&run->output.lock);
+        if (!run->output.is_ours && !result->complete)
+            snprintf(run->output.path, sizeof(run->output.path), "%s/result-failed.json",
+                     run->options.out);
         rc = cb_result_save(run->output.path, result, &err);
         pthread_mutex_unlock(&run->output.lock);
     }

@@ -175,6 +175,12 @@ static struct finding find_all_reduce(const struct cb_result *result)
                  "one node only: no all_reduce crosses a link between nodes");
     } else {
         snprintf(finding.note, sizeof(finding.note), "no all_reduce was measured between nodes");
+        for (size_t i = 0; i < result->collectives.count; i++) {
+            const struct cb_collective_row *lacking = &result->collectives.items[i];
+            bool crosses = lacking->scope != CB_SCOPE_INTRA_NODE;
+            if (lacking->op == CB_OP_ALL_REDUCE && crosses && lacking->reason[0])
+                snprintf(finding.note, sizeof(finding.note), "%.190s", lacking->reason);
+        }
     }
     return finding;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "measure/runner_internal.h"
+#include "measure/skipped.h"
 
 /* Rank 0's clock rules: how much of the time limit is left, the same on every rank; and whether
  * anybody was asked to stop. Called by all ranks before each step. */
@@ -42,40 +43,24 @@ int cb_step_add_skipped(struct cb_runner *runner, const struct cb_item *item, co
 {
     if (runner->coordinator->rank != 0)
         return CB_OK;
-    if (item->kind == CB_ITEM_COLLECTIVE) {
-        struct cb_collective_row row = cb_step_collective_row(item);
-        row.status = CB_STATUS_SKIPPED;
-        snprintf(row.reason, sizeof(row.reason), "%s", reason);
-        return cb_step_add_collective(runner, &row, err);
-    }
-    if (item->kind == CB_ITEM_KERNEL) {
-        struct cb_kernel_row *row = cb_vec_add(&runner->result->kernels);
-        if (!row)
-            return cb_fail(err, CB_E_MEMORY, "no memory for a row");
-        row->rank = 0;
-        row->dtype = item->kernel_dtype;
-        row->status = CB_STATUS_SKIPPED;
-        snprintf(row->kernel, sizeof(row->kernel), "%s", cb_kernel_name(item->kernel));
-        snprintf(row->reason, sizeof(row->reason), "%s", reason);
-        return CB_OK;
-    }
-    if (item->kind == CB_ITEM_BURN) {
-        struct cb_burn_row *row = cb_vec_add(&runner->result->burns);
-        if (!row)
-            return cb_fail(err, CB_E_MEMORY, "no memory for a row");
-        row->rank = -1;
-        row->dtype = item->kernel_dtype;
-        row->planned_s = item->burn_s;
-        row->status = CB_STATUS_SKIPPED;
-        snprintf(row->reason, sizeof(row->reason), "%s", reason);
-        return CB_OK;
-    }
-    struct cb_pair_row *row = cb_vec_add(&runner->result->pairs);
-    if (!row)
-        return cb_fail(err, CB_E_MEMORY, "no memory for a row");
-    row->status = CB_STATUS_SKIPPED;
-    snprintf(row->reason, sizeof(row->reason), "%s", reason);
-    return CB_OK;
+    return cb_skipped_add(runner->result, item, CB_STATUS_SKIPPED, reason, err);
+}
+
+/* After a fault: the item that it met, unless that has its rows, and those that were not reached.
+ * The fault is what counts: that these rows find no memory does not change it. */
+static void add_unreached(struct cb_runner *runner, const struct cb_plan *plan,
+                          const struct cb_error *fault)
+{
+    struct cb_error ignored;
+    size_t next = runner->next;
+    if (runner->coordinator->rank != 0 || next >= plan->items.count)
+        return;
+    const struct cb_item *item = &plan->items.items[next];
+    bool is_told = item->kind == CB_ITEM_BURN && runner->result->burns.count > 0;
+    if (runner->is_inside && !is_told)
+        cb_skipped_add(runner->result, item, CB_STATUS_FAILED, fault->what, &ignored);
+    cb_skipped_add_rest(runner->result, plan, next + runner->is_inside, CB_SKIPPED_BY_FAULT,
+                        &ignored);
 }
 
 /* A step's time before it is known: settling at one rate, six samples at another. */
@@ -182,12 +167,11 @@ static const char *stop_reason(const char *stopped_by)
 static int run_items(struct cb_runner *runner, const struct cb_plan *plan, struct cb_error *err)
 {
     const char *stopped_by = NULL;
-    size_t i = 0;
-    while (i < plan->items.count) {
-        const struct cb_item *item = &plan->items.items[i];
+    while (runner->next < plan->items.count) {
+        const struct cb_item *item = &plan->items.items[runner->next];
         bool interrupted = false;
         cb_stop_beat(runner->config->stop);
-        cb_place_begin(runner->config->place, (int)i + 1);
+        cb_place_begin(runner->config->place, (int)runner->next + 1);
         int rc = stopped_by ? CB_OK : look_around(runner, &stopped_by, err);
         if (rc)
             return rc;
@@ -196,18 +180,22 @@ static int run_items(struct cb_runner *runner, const struct cb_plan *plan, struc
                                      item->skip ? item->skip : stop_reason(stopped_by), err);
             rc = cb_group_agree(runner->coordinator->world, rc, err);
         } else {
-            show_progress(runner, plan, i);
-            rc = run_item(runner, item, runner->config->seed + i, &interrupted, err);
+            show_progress(runner, plan, runner->next);
+            runner->is_inside = true;
+            rc = run_item(runner, item, runner->config->seed + runner->next, &interrupted, err);
             rc = share_outcome(runner, rc, &interrupted, err);
-            if (!rc && !interrupted)
-                rc = save(runner, err);
         }
         if (rc)
             return rc;
+        bool is_measured = runner->is_inside && !interrupted;
+        runner->is_inside = false;
         if (interrupted)
             stopped_by = "signal"; /* an unfinished step is the first of the skipped ones */
         else
-            i++;
+            runner->next++;
+        rc = is_measured ? save(runner, err) : CB_OK;
+        if (rc)
+            return rc;
     }
     runner->result->complete = !stopped_by;
     snprintf(runner->result->stopped_by, sizeof(runner->result->stopped_by), "%s",
@@ -269,6 +257,8 @@ int cb_runner_run(const struct cb_runner_config *config, const struct cb_plan *p
         rc = measure_barrier(&runner, err);
     if (!rc)
         rc = run_items(&runner, plan, err);
+    if (rc)
+        add_unreached(&runner, plan, err);
     cb_step_close_transport(&runner);
     if (runner.kernels)
         config->kernels->close(runner.kernels);

@@ -46,7 +46,8 @@ struct cb_runner_config {
  * time limit stops it, the steps that remain are skipped with that reason and result->stopped_by
  * says which. Sets result->complete. Collective over the coordinator's world; every rank returns
  * the same code. Errors: what a transport or a kernel said, with host and rank; rows of finished
- * steps stay in the result. */
+ * steps stay in the result, the step that failed gets a row that says so, and those after it get
+ * one as skipped. */
 int cb_runner_run(const struct cb_runner_config *config, const struct cb_plan *plan,
                   struct cb_result *result, struct cb_error *err);
 

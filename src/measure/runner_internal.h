@@ -16,6 +16,8 @@ struct cb_runner {
     enum cb_scope transport_scope;
     uint64_t max_bytes;
     struct cb_kernels *kernels;
+    size_t next;       /* of the plan's items */
+    bool is_inside;    /* an item is under way */
     int *leader_ranks; /* world rank of each node's first rank */
     double started_s;
     double remaining_s; /* of the time limit, the same on every rank */
@@ -82,9 +84,6 @@ int cb_step_open_kernels(struct cb_runner *runner, struct cb_error *err);
 /* Adds a row on rank 0 that says why an item was not done. */
 int cb_step_add_skipped(struct cb_runner *runner, const struct cb_item *item, const char *reason,
                         struct cb_error *err);
-
-/* A row that says what the item is and has no measurement yet. */
-struct cb_collective_row cb_step_collective_row(const struct cb_item *item);
 
 /* Adds a row on rank 0. */
 int cb_step_add_collective(struct cb_runner *runner, const struct cb_collective_row *row,

@@ -1,4 +1,5 @@
 #include "measure/runner_internal.h"
+#include "measure/skipped.h"
 
 #include <math.h>
 
@@ -142,24 +143,11 @@ int cb_step_add_collective(struct cb_runner *runner, const struct cb_collective_
     return CB_OK;
 }
 
-struct cb_collective_row cb_step_collective_row(const struct cb_item *item)
-{
-    return (struct cb_collective_row){
-        .op = item->step.op,
-        .scope = item->scope,
-        .dtype = item->step.dtype,
-        .redop = item->step.redop,
-        .ranks = item->group_size,
-        .size_bytes = item->step.size_bytes,
-        .in_place = item->step.in_place,
-    };
-}
-
 int cb_step_collective(struct cb_runner *runner, const struct cb_item *item, uint64_t seed,
                        bool *interrupted, struct cb_error *err)
 {
     struct cb_group *group = scope_group(runner->coordinator, item->scope);
-    struct cb_collective_row row = cb_step_collective_row(item);
+    struct cb_collective_row row = cb_skipped_collective(item);
     int rc = CB_OK;
     if (group)
         rc = measure_collective(runner, item, seed, group, &row, interrupted, err);

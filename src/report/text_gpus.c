@@ -253,7 +253,7 @@ static void add_figure(struct cb_page *page, struct cb_table *table, const struc
     for (size_t i = 0; i < result->burns.count; i++) {
         const struct cb_burn_row *burn = &result->burns.items[i];
         double value = figure->of(burn);
-        if (value < 0)
+        if (value < 0 || burn->elapsed_s <= 0)
             continue;
         values[count++] = value;
         if (!worst || (figure->low_is_bad ? value < figure->of(worst) : value > figure->of(worst)))

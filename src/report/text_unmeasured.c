@@ -8,7 +8,7 @@
 #define REASONS_SHOWN 12
 #define STEPS_SHOWN 6
 
-enum step_kind { STEP_COLLECTIVE, STEP_LINK, STEP_KERNEL };
+enum step_kind { STEP_COLLECTIVE, STEP_LINK, STEP_KERNEL, STEP_BURN };
 
 /* Steps that are alike but for their size or rank, and were not measured for the same reason. */
 struct step {
@@ -74,7 +74,10 @@ static void collect(const struct cb_result *result, struct list *list)
         if (!is_unmeasured(row->status))
             continue;
         struct step step = {.kind = STEP_LINK, .status = row->status};
-        snprintf(what, sizeof(what), "link %s to %s", row->a, row->b);
+        if (row->a[0])
+            snprintf(what, sizeof(what), "link %s to %s", row->a, row->b);
+        else
+            snprintf(what, sizeof(what), "links between nodes");
         add(list, &step, what, row->reason);
     }
     for (size_t i = 0; i < result->kernels.count && !list->failed; i++) {
@@ -83,6 +86,14 @@ static void collect(const struct cb_result *result, struct list *list)
             continue;
         struct step step = {.kind = STEP_KERNEL, .status = row->status, .rank = row->rank};
         snprintf(what, sizeof(what), "%s %s", row->kernel, cb_dtype_name(row->dtype));
+        add(list, &step, what, row->reason);
+    }
+    for (size_t i = 0; i < result->burns.count && !list->failed; i++) {
+        const struct cb_burn_row *row = &result->burns.items[i];
+        if (!is_unmeasured(row->status))
+            continue;
+        struct step step = {.kind = STEP_BURN, .status = row->status, .rank = row->rank};
+        snprintf(what, sizeof(what), "burn %s", cb_dtype_name(row->dtype));
         add(list, &step, what, row->reason);
     }
 }
