@@ -528,8 +528,10 @@ static void say_clock(const struct card *card, const struct cb_burn_row *burn,
     char limit[48] = "";
     if (card && card->gpu && card->gpu->sm_clock_limit_hz > 0)
         snprintf(limit, sizeof(limit), " of %.0f", card->gpu->sm_clock_limit_hz / 1e6);
-    SAY(finding, "%.40s/%d, (p95 - p5) / median; median %.0f%s MHz", card ? card->host : "?",
-        burn->rank, burn->sm_clock_median_hz / 1e6, limit);
+    /* Usual under tensor load, and a reason for a clock that moves. */
+    bool is_capped = burn->throttle > 0 && (burn->throttle & CB_THROTTLE_POWER_CAP);
+    SAY(finding, "%.40s/%d, (p95 - p5) / median; median %.0f%s MHz%s", card ? card->host : "?",
+        burn->rank, burn->sm_clock_median_hz / 1e6, limit, is_capped ? ", at its power cap" : "");
 }
 
 static void say_power(const struct card *card, const struct cb_burn_row *burn,

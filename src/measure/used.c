@@ -146,9 +146,9 @@ static int warn_of_ways(struct cb_result *result)
     if (!rc && shared)
         rc = cb_result_warn(
             result, "nccl.shared_memory",
-            "look at nvidia-smi topo -p2p r, at ACS and IOMMU, whether NCCL_P2P_DISABLE or "
-            "NCCL_P2P_LEVEL is set, and whether the launcher shows each rank one GPU only (srun "
-            "--gpu-bind=none shows all)",
+            "usual between cards on different PCIe switches: NCCL_P2P_LEVEL=SYS tries the direct "
+            "way; else look at nvidia-smi topo -p2p r, ACS, IOMMU, NCCL_P2P_DISABLE, and whether "
+            "the launcher hides GPUs from each other (srun --gpu-bind=none)",
             "data inside a node went through host memory (SHM): the GPUs did not reach each other "
             "directly, on %d rank%s",
             shared->ranks, shared->ranks == 1 ? "" : "s");

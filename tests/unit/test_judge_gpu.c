@@ -340,6 +340,8 @@ static void test_burn(void **state)
     burn->sm_clock_p5_hz = 1368e6; /* (1410 - 1368) / 1395 = 3.01 % */
     assert_int_equal(judge(&result, "gpu.clock")->status, CB_CHECK_SHORT);
     assert_says(judge(&result, "gpu.clock")->summary, "n1/1");
+    burn->throttle = CB_THROTTLE_POWER_CAP;
+    assert_says(judge(&result, "gpu.clock")->summary, "MHz, at its power cap");
     burn->power_lowest_w = 370; /* 20 / 390 = 5.1 % */
     assert_int_equal(judge(&result, "gpu.power")->status, CB_CHECK_SHORT);
     burn->last_flops_per_s = 252.8e12; /* 3.51 % */
