@@ -79,8 +79,9 @@ static void look_at_cublaslt(struct cb_doctor *doctor)
                            err.detail);
 }
 
-/* The driver's own view of the GPUs, which knows those that CUDA does not see, too. */
-static void look_at_nvml(struct cb_doctor *doctor)
+/* The driver's own view of the GPUs, which knows those that CUDA does not see, too. A container may
+ * hold one of the driver's libraries without the other. */
+static void look_at_nvml(struct cb_doctor *doctor, bool has_cuda_driver)
 {
     struct cb_nvml_api api;
     struct cb_error err;
@@ -93,6 +94,13 @@ static void look_at_nvml(struct cb_doctor *doctor)
     cb_doctor_add_part(doctor, "NVML", CB_DOCTOR_FOUND, api.path, "%s, driver %s", api.version,
                        api.driver);
     unsigned count = cb_gpu_count(&api, NULL, 0);
+    if (count > 0 && !has_cuda_driver)
+        cb_doctor_add_finding(doctor,
+                              "give the container the driver's part for computing (docker: -e "
+                              "NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
+                              "the driver shows %u GPUs, but its libcuda.so.1 is not here: CUDA "
+                              "cannot use them",
+                              count);
     for (unsigned i = 0; i < count; i++) {
         struct cb_gpu gpu;
         cb_gpu_look(&api, i, &gpu);
@@ -117,7 +125,7 @@ void cb_doctor_look_at_gpus(struct cb_doctor *doctor)
         return;
     }
     look_at_cuda(doctor, &probe);
-    look_at_nvml(doctor);
+    look_at_nvml(doctor, probe.driver_version > 0);
     look_at_nccl(doctor, probe.count > 0);
     look_at_cublaslt(doctor);
 }

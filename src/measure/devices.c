@@ -291,6 +291,14 @@ int cb_devices_choose(const struct cb_coordinator *coordinator, const char *want
     for (int i = 0; i < made.warning_count && c->rank == 0; i++)
         cb_result_warn(result, made.warnings[i].code, made.warnings[i].hint, "%s",
                        made.warnings[i].text);
+    /* A host without a driver is none with GPUs; one whose driver is there by half is. */
+    if (c->rank == 0 && !made.gpus && made.warning_count == 0 && result->gpus.count > 0)
+        cb_result_warn(result, "gpu.not_used",
+                       "give the container the driver's part for computing (docker: -e "
+                       "NVIDIA_DRIVER_CAPABILITIES=compute,utility); commbound doctor tells more",
+                       "GPUs were not measured, only the hosts: the driver shows %zu, but its "
+                       "libcuda.so.1 is not there",
+                       result->gpus.count);
     *choice = made;
     *device = mine.device;
     *nccl = mine.nccl;
