@@ -3,6 +3,7 @@
  * some 36 KB under way on each: more than 2048 threads with one access each. So each thread has
  * several, all started before the first is used; how many, and how the arrays are walked, is chosen
  * by measuring (stream.c). */
+#include "kernels/cuda/bulk.cuh"
 #include "kernels/cuda/device.cuh"
 
 /* ---- what is done with one vector: begin starts its loads, finish does the rest ---- */
@@ -159,25 +160,14 @@ CB_CUDA_WALK(triad_float64_tile4, tile, triad_float64_step, 4)
  * A block owns every gridDim-th chunk of the arrays and keeps STAGES of them in shared memory: 32
  * KB under way per block, several blocks a multiprocessor, and no register holds any of it. */
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#define CB_CUDA_HAS_BULK 1
-#else
-#define CB_CUDA_HAS_BULK 0
-#endif
-
 #define STAGES 4
 
-#if CB_CUDA_HAS_BULK && defined(__CUDA_ARCH__)
+#if CB_CUDA_HAS_BULK
 
 struct bulk_ring {
     uint4 *stages; /* STAGES x CB_CUDA_BULK_VECTORS, shared */
     uint64_t *full;
 };
-
-__device__ static uint32_t shared_address(const void *pointer)
-{
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
 
 __device__ static uint32_t chunk_bytes(const struct cb_cuda_stream &args, uint64_t chunk)
 {
@@ -194,57 +184,38 @@ __device__ static uint64_t chunk_count(const struct cb_cuda_stream &args)
 __device__ static void ring_init(const bulk_ring &ring)
 {
     for (int s = 0; s < STAGES; s++)
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&ring.full[s]))
-                     : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        bulk_barrier_init(&ring.full[s]);
+    bulk_barrier_init_fence();
+    bulk_fence();
 }
 
 __device__ static void ring_load(const bulk_ring &ring, int stage,
                                  const struct cb_cuda_stream &args, uint64_t chunk)
 {
     uint32_t bytes = chunk_bytes(args, chunk);
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     shared_address(&ring.full[stage])),
-                 "r"(bytes)
-                 : "memory");
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-        "[%0], [%1], %2, [%3];" ::"r"(shared_address(ring.stages + stage * CB_CUDA_BULK_VECTORS)),
-        "l"((const uint4 *)args.from + chunk * CB_CUDA_BULK_VECTORS), "r"(bytes),
-        "r"(shared_address(&ring.full[stage]))
-        : "memory");
+    bulk_barrier_expect(&ring.full[stage], bytes);
+    bulk_load(ring.stages + stage * CB_CUDA_BULK_VECTORS,
+              (const uint4 *)args.from + chunk * CB_CUDA_BULK_VECTORS, bytes, &ring.full[stage]);
 }
 
 __device__ static void ring_wait(const bulk_ring &ring, int stage, uint32_t parity)
 {
-    uint32_t done = 0;
-    while (!done)
-        asm volatile("{\n"
-                     ".reg .pred p;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                     "selp.u32 %0, 1, 0, p;\n"
-                     "}"
-                     : "=r"(done)
-                     : "r"(shared_address(&ring.full[stage])), "r"(parity)
-                     : "memory");
+    while (!bulk_barrier_try(&ring.full[stage], parity))
+        continue;
 }
 
-__device__ static void bulk_store(const struct cb_cuda_stream &args, uint64_t chunk,
-                                  const uint4 *shared)
+__device__ static void store_chunk(const struct cb_cuda_stream &args, uint64_t chunk,
+                                   const uint4 *shared)
 {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
-                     (uint4 *)args.to + chunk * CB_CUDA_BULK_VECTORS),
-                 "r"(shared_address(shared)), "r"(chunk_bytes(args, chunk))
-                 : "memory");
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    bulk_store((uint4 *)args.to + chunk * CB_CUDA_BULK_VECTORS, shared, chunk_bytes(args, chunk));
+    bulk_commit();
 }
 
 #endif
 
 CB_CUDA_KERNEL(read_bulk, cb_cuda_stream)
 {
-#if CB_CUDA_HAS_BULK && defined(__CUDA_ARCH__)
+#if CB_CUDA_HAS_BULK
     __shared__ __align__(128) uint4 stages[STAGES * CB_CUDA_BULK_VECTORS];
     __shared__ __align__(8) uint64_t full[STAGES];
     const bulk_ring ring = {stages, full};
@@ -280,7 +251,7 @@ CB_CUDA_KERNEL(read_bulk, cb_cuda_stream)
 /* Of copy and write one thread starts everything; the rest of its block would only wait. */
 CB_CUDA_KERNEL(copy_bulk, cb_cuda_stream)
 {
-#if CB_CUDA_HAS_BULK && defined(__CUDA_ARCH__)
+#if CB_CUDA_HAS_BULK
     __shared__ __align__(128) uint4 stages[STAGES * CB_CUDA_BULK_VECTORS];
     __shared__ __align__(8) uint64_t full[STAGES];
     if (threadIdx.x != 0)
@@ -295,39 +266,39 @@ CB_CUDA_KERNEL(copy_bulk, cb_cuda_stream)
     uint32_t parity = 0;
     for (uint64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
         ring_wait(ring, stage, parity);
-        bulk_store(args, chunk, stages + stage * CB_CUDA_BULK_VECTORS);
+        store_chunk(args, chunk, stages + stage * CB_CUDA_BULK_VECTORS);
         /* Fill the stage of the chunk before this one anew once its store has read it; the store
          * just started may still be reading. */
         if (chunk >= gridDim.x) {
             uint64_t next = chunk + (uint64_t)(STAGES - 1) * gridDim.x;
-            asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+            bulk_wait_read<1>();
             if (next < chunks)
                 ring_load(ring, stage == 0 ? STAGES - 1 : stage - 1, args, next);
         }
         stage = stage + 1 == STAGES ? 0 : stage + 1;
         parity ^= stage == 0;
     }
-    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    bulk_wait<0>();
 #endif
 }
 
 CB_CUDA_KERNEL(write_bulk, cb_cuda_stream)
 {
-#if CB_CUDA_HAS_BULK && defined(__CUDA_ARCH__)
+#if CB_CUDA_HAS_BULK
     __shared__ __align__(128) uint4 value[CB_CUDA_BULK_VECTORS];
     for (int i = threadIdx.x; i < CB_CUDA_BULK_VECTORS; i += CB_CUDA_BLOCK)
         value[i] = make_uint4(args.words[0], args.words[1], args.words[2], args.words[3]);
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    bulk_fence();
     __syncthreads();
     if (threadIdx.x != 0)
         return;
     const uint64_t chunks = chunk_count(args);
     for (uint64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-        bulk_store(args, chunk, value);
+        store_chunk(args, chunk, value);
         /* A bounded number under way: the queue is shared by the blocks of a multiprocessor. */
-        asm volatile("cp.async.bulk.wait_group 8;" ::: "memory");
+        bulk_wait<8>();
     }
-    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    bulk_wait<0>();
 #endif
 }
 
