@@ -19,7 +19,7 @@ struct cb_judged_job {
 
 /* Completes the workload's job with that many parameters for nodes x gpus_per_node GPUs; nodes 0:
  * on paper. Where nothing tells the batch it is the nearest standard workload's. Errors: CB_E_USAGE
- * for a job that cannot be, or not on these GPUs. */
+ * for a job that cannot be, or not on these GPUs; CB_E_INPUT for more GPUs than an int counts. */
 int cb_judged_job_make(const struct cb_workload *workload, double parameters, int nodes,
                        int gpus_per_node, struct cb_judged_job *out, struct cb_error *err);
 

@@ -1,7 +1,7 @@
 #include "result/json.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,21 +52,6 @@ static int fail_type(const struct reader *r, const struct cb_json_place *place,
 
 /* ---- typed getters: value to memory, or an error at a place ---- */
 
-static int get_int(const struct reader *r, const struct cb_json_place *place, const json_t *value,
-                   int *out)
-{
-    if (!json_is_integer(value))
-        return fail_type(r, place, "an integer", value);
-    json_int_t number = json_integer_value(value);
-    if (number < 0)
-        return cb_json_fail_at(&r->source, place,
-                               "expected at least 0, found %" JSON_INTEGER_FORMAT, number);
-    if (number > INT32_MAX)
-        return cb_json_fail_at(&r->source, place, "%" JSON_INTEGER_FORMAT " is too large", number);
-    *out = (int)number;
-    return 0;
-}
-
 static int get_uint64(const struct reader *r, const struct cb_json_place *place,
                       const json_t *value, uint64_t *out)
 {
@@ -77,6 +62,19 @@ static int get_uint64(const struct reader *r, const struct cb_json_place *place,
         return cb_json_fail_at(&r->source, place,
                                "expected at least 0, found %" JSON_INTEGER_FORMAT, number);
     *out = (uint64_t)number;
+    return 0;
+}
+
+static int get_int(const struct reader *r, const struct cb_json_place *place, const json_t *value,
+                   int *out)
+{
+    uint64_t number;
+    int rc = get_uint64(r, place, value, &number);
+    if (rc)
+        return rc;
+    if (number > INT32_MAX)
+        return cb_json_fail_at(&r->source, place, "%" PRIu64 " is too large", number);
+    *out = (int)number;
     return 0;
 }
 
