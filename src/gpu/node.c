@@ -11,6 +11,7 @@ struct card {
     const struct cb_nvml_api *api;
     struct cb_nvml_device *device; /* NULL: it does not answer */
     char ends[CB_NVML_LINKS][32];  /* bus ids of cards at their other ends */
+    bool unsure[CB_NVML_LINKS];    /* something with an address, of a kind that is not told */
 };
 
 /* True when the library has the call and the card answers it. */
@@ -90,6 +91,11 @@ static double ask_speed(const struct card *card, unsigned link)
     return 0;
 }
 
+static void add_switched(struct cb_facts_gpu *gpu)
+{
+    gpu->nvlink_switch = gpu->nvlink_switch < 0 ? 1 : gpu->nvlink_switch + 1;
+}
+
 /* The kind of end is asked first: in virtual machines, and on boards whose switches are elsewhere,
  * its address may be withheld while the link works. */
 static void ask_end(struct card *card, unsigned link, struct cb_facts_gpu *gpu)
@@ -98,10 +104,28 @@ static void ask_end(struct card *card, unsigned link, struct cb_facts_gpu *gpu)
     int end = CB_NVML_END_UNKNOWN;
     if (!ASK(card, nvmlDeviceGetNvLinkRemoteDeviceType, link, &end))
         end = CB_NVML_END_UNKNOWN;
+    bool may_be_gpu = end == CB_NVML_END_GPU || end == CB_NVML_END_UNKNOWN;
     if (end == CB_NVML_END_SWITCH)
-        gpu->nvlink_switch = gpu->nvlink_switch < 0 ? 1 : gpu->nvlink_switch + 1;
-    else if (end == CB_NVML_END_GPU && ASK(card, nvmlDeviceGetNvLinkRemotePciInfo_v2, link, &pci))
+        add_switched(gpu);
+    else if (may_be_gpu && ASK(card, nvmlDeviceGetNvLinkRemotePciInfo_v2, link, &pci)) {
         cb_gpu_bus_id_normalise(pci.bus_id, card->ends[link], sizeof(card->ends[link]));
+        card->unsure[link] = end == CB_NVML_END_UNKNOWN;
+    }
+}
+
+/* What is no card's address is taken for a switch, as NCCL does: old drivers do not tell the kind,
+ * and virtual machines give an address that nothing has. */
+static void settle_ends(struct card *card, const struct cb_facts *facts, struct cb_facts_gpu *gpu)
+{
+    for (int link = 0; link < CB_NVML_LINKS; link++) {
+        bool is_card = !card->unsure[link];
+        for (int i = 0; i < facts->gpu_count && !is_card; i++)
+            is_card = card->ends[link][0] && strcmp(facts->gpus[i].bus_id, card->ends[link]) == 0;
+        if (is_card)
+            continue;
+        card->ends[link][0] = '\0';
+        add_switched(gpu);
+    }
 }
 
 /* Numbers beyond the last link answer "invalid argument"; a link that the card lacks, "not
@@ -122,6 +146,7 @@ static void ask_links(struct card *card, struct cb_facts_gpu *gpu)
         if (result != CB_NVML_SUCCESS) {
             gpu->nvlink_switch = -1;
             memset(card->ends, 0, sizeof(card->ends));
+            memset(card->unsure, 0, sizeof(card->unsure));
             return;
         }
         slots++;
@@ -221,6 +246,15 @@ static int count_links(const struct card *card, const char *bus_id)
     return count;
 }
 
+/* The card has links that work, but nothing tells where any of them leads. */
+static bool has_untold_links(const struct card *card, const struct cb_facts_gpu *gpu)
+{
+    bool is_told = gpu->nvlinks <= 0 || gpu->nvlink_switch > 0;
+    for (int i = 0; i < CB_NVML_LINKS && !is_told; i++)
+        is_told = card->ends[i][0] != '\0';
+    return !is_told;
+}
+
 static void add_pair(const struct card *a, const struct card *b, const struct cb_facts_gpu *gpu_a,
                      const struct cb_facts_gpu *gpu_b, struct cb_facts *facts)
 {
@@ -234,7 +268,8 @@ static void add_pair(const struct card *a, const struct card *b, const struct cb
     link->peer_access = ask_peer_access(a, b);
     if (b->device && ASK(a, nvmlDeviceGetTopologyCommonAncestor, b->device, &level)) {
         snprintf(link->path, sizeof(link->path), "%s", name_level(level));
-        snprintf(link->kind, sizeof(link->kind), "PCIe");
+        if (!has_untold_links(a, gpu_a) || !has_untold_links(b, gpu_b))
+            snprintf(link->kind, sizeof(link->kind), "PCIe");
     }
     /* Either end may withhold the other's address. */
     int direct = count_links(a, gpu_b->bus_id);
@@ -260,6 +295,8 @@ void cb_gpu_look_at_node(const struct cb_nvml_api *api, struct cb_facts *facts)
         ask_links(&cards[i], gpu);
         ask_fabric(&cards[i], gpu);
     }
+    for (int i = 0; i < facts->gpu_count; i++)
+        settle_ends(&cards[i], facts, &facts->gpus[i]);
     for (int i = 0; i < facts->gpu_count; i++)
         for (int j = i + 1; j < facts->gpu_count; j++)
             add_pair(&cards[i], &cards[j], &facts->gpus[i], &facts->gpus[j], facts);

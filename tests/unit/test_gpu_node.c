@@ -65,6 +65,41 @@ static void test_direct_pair(void **state)
     assert_int_equal(link->nvlinks, 2);
 }
 
+/* In a virtual machine the switches have an address that nothing has, and no kind. */
+static void test_switches_out_of_sight(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        nvml.cards[i].link_end = CB_NVML_END_UNKNOWN;
+        for (unsigned link = 0; link < nvml.cards[i].links; link++)
+            nvml.cards[i].link_ends[link] = i ? "FFFFFFFF:FFFF:FF.0" : "00000000:C4:00.0";
+    }
+    const struct cb_facts_link *link = look();
+    assert_int_equal(facts.gpus[0].nvlink_switch, 12);
+    assert_int_equal(facts.gpus[1].nvlink_switch, 12);
+    assert_string_equal(link->kind, "NVSwitch");
+    assert_string_equal(link->path, "NV12");
+    /* An address of another card is that card, told or not. */
+    nvml.cards[0].link_ends[3] = "00000000:0F:00.0";
+    link = look();
+    assert_int_equal(facts.gpus[0].nvlink_switch, 11);
+    assert_string_equal(link->kind, "NVLink");
+}
+
+/* Links that work and lead nobody knows where are not said to be absent. */
+static void test_links_to_nowhere(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        nvml.cards[i].link_end = CB_NVML_END_UNKNOWN;
+    const struct cb_facts_link *link = look();
+    assert_int_equal(facts.gpus[0].nvlinks, 12);
+    assert_string_equal(link->kind, "");
+    assert_string_equal(link->path, "SYS");
+    nvml.cards[1].links_active = 0; /* one end without: over PCIe */
+    assert_string_equal(look()->kind, "PCIe");
+}
+
 static void test_pair_over_pcie(void **state)
 {
     (void)state;
@@ -171,6 +206,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_switched_pair, make_two),
         cmocka_unit_test_setup(test_direct_pair, make_two),
+        cmocka_unit_test_setup(test_switches_out_of_sight, make_two),
+        cmocka_unit_test_setup(test_links_to_nowhere, make_two),
         cmocka_unit_test_setup(test_pair_over_pcie, make_two),
         cmocka_unit_test_setup(test_fabric_health, make_two),
         cmocka_unit_test_setup(test_refused_link, make_two),
