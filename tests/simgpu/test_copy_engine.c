@@ -106,7 +106,7 @@ static void refused_blocks(void **state)
     const struct test_copy args = {to, from};
     char message[256];
     for (size_t i = 0; i < COUNT(threads); i++) {
-        const struct simgpu_grid grid = {1, threads[i], SIMGPU_WARPS, SIMGPU_FAST};
+        const struct simgpu_grid grid = {1, threads[i], SIMGPU_FIRST_WARP, SIMGPU_FAST};
         assert_int_equal(simgpu_grid_run(test_right_copy, &args, &grid, message, sizeof(message)),
                          -1);
     }

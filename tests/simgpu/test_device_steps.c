@@ -126,7 +126,7 @@ void reduced_zeros(void **state)
         memset(data.data, 0, data.bytes);
         for (uint64_t i = 0; i < ELEMENTS; i += 2)
             set_bits(data.data, bytes, i, UINT64_C(1) << (8 * bytes - 1));
-        run("check_reduced", &args, 1, SIMGPU_WARPS);
+        run("check_reduced", &args, 1, SIMGPU_FIRST_WARP);
         assert_int_equal(*wrong_of(&wrong), d < 2 ? 0 : ELEMENTS / 2);
         array_free(&data);
         array_free(&wrong);

@@ -204,7 +204,7 @@ static void put_in_order(void)
 {
     unsigned count = run.grid->threads;
     for (unsigned i = 0; i < count; i++)
-        run.sequence[i] = run.grid->order == SIMGPU_DESCENDING ? count - 1 - i : i;
+        run.sequence[i] = run.grid->order == SIMGPU_LAST_WARP ? count - 1 - i : i;
     for (unsigned i = count; run.grid->order == SIMGPU_SHUFFLED && i > 1; i--) {
         unsigned other = random_below(i), kept = run.sequence[i - 1];
         run.sequence[i - 1] = run.sequence[other];
@@ -245,8 +245,21 @@ static void resolve_stall(void)
     }
 }
 
+/* Lets the first part of the sequence in which any thread can go on do so. Returns whether there
+ * was one. */
+static bool step(unsigned part)
+{
+    for (unsigned first = 0; first < run.grid->threads; first += part)
+        if (pass(first, part))
+            return true;
+    return false;
+}
+
 static void run_block(unsigned block)
 {
+    const bool by_warps =
+        run.grid->order == SIMGPU_FIRST_WARP || run.grid->order == SIMGPU_LAST_WARP;
+    const unsigned part = by_warps ? SIMGPU_WARP : run.grid->threads;
     simgpu_place.block.x = block;
     run.living = run.grid->threads;
     run.at_sync = run.started = 0;
@@ -254,8 +267,7 @@ static void run_block(unsigned block)
     memset(run.warps, 0, sizeof(run.warps));
     simgpu_engine_begin_block(run.grid->care);
     put_in_order();
-    const unsigned part = run.grid->order == SIMGPU_WARPS ? SIMGPU_WARP : run.grid->threads;
-    for (unsigned first = 0; first < run.grid->threads; first += part) {
+    for (unsigned first = 0; !run.failed && first < run.grid->threads; first += part) {
         start_threads(part);
         while (pass(first, part))
             continue;
@@ -263,11 +275,7 @@ static void run_block(unsigned block)
     while (!run.failed && run.living > 0) {
         if (run.grid->order == SIMGPU_SHUFFLED)
             put_in_order();
-        bool any = false;
-        for (unsigned first = 0; first < run.grid->threads; first += part)
-            while (pass(first, part))
-                any = true;
-        if (!any && !run.failed)
+        if (!step(part) && !run.failed)
             resolve_stall();
     }
     if (!run.failed)

@@ -16,12 +16,12 @@ extern "C" {
 #define SIMGPU_WARP 32
 #define SIMGPU_MOST_THREADS 1024 /* of a block */
 
-/* In which the threads of a block go on, each as far as it can: a warp as far as it can before the
- * next; or up, down, or at random over the whole block. */
+/* Who goes on while several threads can: those of the first warp as far as they can, or of the
+ * last; or all in turns, upwards or at random. */
 enum simgpu_order {
-    SIMGPU_WARPS,
-    SIMGPU_ASCENDING,
-    SIMGPU_DESCENDING,
+    SIMGPU_FIRST_WARP,
+    SIMGPU_LAST_WARP,
+    SIMGPU_UPWARDS,
     SIMGPU_SHUFFLED,
     SIMGPU_ORDER_COUNT
 };
