@@ -471,13 +471,15 @@ int nvmlDeviceGetFieldValues(struct cb_nvml_device *device, int count, struct cb
     int code = check(device);
     if (code != CB_NVML_SUCCESS)
         return code;
+    /* The real one counts the line's coding from NVLink 4 on. */
+    double coding = simgpu_config()->nvlink_version >= 4 ? 1.0625 : 1;
     for (int i = 0; i < count; i++) {
         struct cb_nvml_field *field = &fields[i];
         bool is_speed = field->field == CB_NVML_FIELD_LINK_MBPS &&
                         field->scope < (unsigned)simgpu_config()->nvlink_links;
         field->result = is_speed ? CB_NVML_SUCCESS : CB_NVML_NOT_SUPPORTED;
         field->type = CB_NVML_VALUE_UNSIGNED_32;
-        field->value.unsigned_32 = (unsigned)(simgpu_config()->nvlink_bytes_per_s / 1e6);
+        field->value.unsigned_32 = (unsigned)(coding * simgpu_config()->nvlink_bytes_per_s / 1e6);
     }
     return CB_NVML_SUCCESS;
 }

@@ -65,6 +65,21 @@ static void test_direct_pair(void **state)
     assert_int_equal(link->nvlinks, 2);
 }
 
+static void test_speed_of_links(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned mbps;
+        double bytes_per_s;
+    } rows[] = {{20000, 20e9}, {25781, 25e9}, {26562, 25e9}, {53125, 50e9}, {15625, 15.625e9}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        nvml.cards[0].link_mbps = nvml.cards[1].link_mbps = rows[i].mbps;
+        const struct cb_facts_link *link = look();
+        assert_near(facts.gpus[0].nvlink_bytes_per_s, rows[i].bytes_per_s, 1e-12);
+        assert_near(link->bytes_per_s_one_way, 12 * rows[i].bytes_per_s, 1e-12);
+    }
+}
+
 /* In a virtual machine the switches have an address that nothing has, and no kind. */
 static void test_switches_out_of_sight(void **state)
 {
@@ -206,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_switched_pair, make_two),
         cmocka_unit_test_setup(test_direct_pair, make_two),
+        cmocka_unit_test_setup(test_speed_of_links, make_two),
         cmocka_unit_test_setup(test_switches_out_of_sight, make_two),
         cmocka_unit_test_setup(test_links_to_nowhere, make_two),
         cmocka_unit_test_setup(test_pair_over_pcie, make_two),
