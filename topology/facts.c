@@ -40,6 +40,11 @@ void cb_facts_nic_init(struct cb_facts_nic *nic)
     };
 }
 
+bool cb_facts_is_ib_or_roce(const struct cb_topo_nic *port)
+{
+    return strcmp(port->kind, "InfiniBand") == 0 || strcmp(port->kind, "RoCE") == 0;
+}
+
 void cb_facts_init(struct cb_facts *facts)
 {
     memset(facts, 0, sizeof(*facts));

@@ -111,6 +111,9 @@ void cb_facts_init(struct cb_facts *facts);
 void cb_facts_gpu_init(struct cb_facts_gpu *gpu);
 void cb_facts_nic_init(struct cb_facts_nic *nic);
 
+/* Whether the port is one of InfiniBand or RoCE, which MPI uses through UCX alone. Pure. */
+bool cb_facts_is_ib_or_roce(const struct cb_topo_nic *port);
+
 /* Appends a link between two devices of those names, all else unknown; NULL when there is no room.
  * Borrowed. */
 struct cb_facts_link *cb_facts_add_link(struct cb_facts *facts, const char *a, const char *b);

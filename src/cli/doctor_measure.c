@@ -126,8 +126,7 @@ static const struct cb_topo_nic *find_active_rdma(const struct cb_topo_host *hos
 {
     for (int i = 0; i < host->nic_count; i++) {
         const struct cb_topo_nic *nic = &host->nics[i];
-        if (nic->up && is_rdma(nic) &&
-            (strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0))
+        if (nic->up && is_rdma(nic) && cb_facts_is_ib_or_roce(nic))
             return nic;
     }
     return NULL;

@@ -13,11 +13,6 @@ struct finding {
     char note[192];
 };
 
-static bool is_rdma(const struct cb_topo_nic *nic)
-{
-    return strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0;
-}
-
 /* The interfaces in use, of all hosts together. */
 struct link_facts {
     double nominal_bytes_per_s; /* of the slowest; 0 when one of them is unknown */
@@ -35,7 +30,7 @@ static struct link_facts look_at_links(const struct cb_result *result)
             const struct cb_topo_nic *nic = &host->nics[j];
             if (!nic->used)
                 continue;
-            facts.rdma = facts.rdma || is_rdma(nic);
+            facts.rdma = facts.rdma || cb_facts_is_ib_or_roce(nic);
             if (!(nic->nominal_bytes_per_s > 0)) {
                 facts.unknown = nic;
             } else if (!facts.slowest ||

@@ -61,11 +61,6 @@ static int share_limits(const struct cb_coordinator *c, const struct cb_topo_hos
 
 /* ---- what is odd about it ---- */
 
-static bool is_rdma(const struct cb_topo_nic *nic)
-{
-    return nic->up && (strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0);
-}
-
 /* Debian's Open MPI ships with pml = ^ucx: on an RDMA network it takes TCP and says nothing. */
 static void warn_about_interfaces(bool knows_nominal, struct cb_result *result)
 {
@@ -74,7 +69,7 @@ static void warn_about_interfaces(bool knows_nominal, struct cb_result *result)
         const struct cb_topo_host *host = &result->nodes.items[n];
         for (int i = 0; i < host->nic_count; i++) {
             const struct cb_topo_nic *nic = &host->nics[i];
-            if (is_rdma(nic) && !rdma)
+            if (nic->up && cb_facts_is_ib_or_roce(nic) && !rdma)
                 rdma = nic;
             if (!knows_nominal && nic->used && nic->stated_bytes_per_s > 0 &&
                 nic->nominal_bytes_per_s <= 0 && n == 0)

@@ -76,8 +76,7 @@ static const struct cb_topo_nic *find_rdma(const struct cb_result *result, const
         const struct cb_topo_host *node = &result->nodes.items[n];
         for (int i = 0; i < node->nic_count; i++) {
             const struct cb_topo_nic *nic = &node->nics[i];
-            if (nic->up &&
-                (strcmp(nic->kind, "InfiniBand") == 0 || strcmp(nic->kind, "RoCE") == 0)) {
+            if (nic->up && cb_facts_is_ib_or_roce(nic)) {
                 *host = node->name;
                 return nic;
             }
