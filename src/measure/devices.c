@@ -265,6 +265,25 @@ static void look_here(const struct cb_coordinator *c, const char *nccl_path,
         facts->has_nccl = cb_nccl_find(nccl_path, &facts->nccl, &facts->nccl_error) == CB_OK;
 }
 
+/* Of what spoils a run and stands in no rank's facts. */
+static void warn_of_setting(const struct cb_devices_choice *choice, struct cb_result *result)
+{
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    /* A host without a driver is none with GPUs; one whose driver is there by half is. */
+    if (!choice->gpus && choice->warning_count == 0 && result->gpus.count > 0)
+        cb_result_warn(result, "gpu.not_used",
+                       "give the container the driver's part for computing (docker: -e "
+                       "NVIDIA_DRIVER_CAPABILITIES=compute,utility); commbound doctor tells more",
+                       "GPUs were not measured, only the hosts: the driver shows %zu, but its "
+                       "libcuda.so.1 is not there",
+                       result->gpus.count);
+    if (choice->gpus && blocking && strtol(blocking, NULL, 0) != 0)
+        cb_result_warn(
+            result, "cuda.launch_blocking", "unset CUDA_LAUNCH_BLOCKING",
+            "CUDA_LAUNCH_BLOCKING is set: every operation waits for the one before it to "
+            "end, and small ones look slow");
+}
+
 int cb_devices_choose(const struct cb_coordinator *coordinator, const char *wanted,
                       const char *nccl_path, struct cb_devices_choice *choice,
                       struct cb_device *device, struct cb_nccl_copy *nccl, struct cb_result *result,
@@ -291,14 +310,8 @@ int cb_devices_choose(const struct cb_coordinator *coordinator, const char *want
     for (int i = 0; i < made.warning_count && c->rank == 0; i++)
         cb_result_warn(result, made.warnings[i].code, made.warnings[i].hint, "%s",
                        made.warnings[i].text);
-    /* A host without a driver is none with GPUs; one whose driver is there by half is. */
-    if (c->rank == 0 && !made.gpus && made.warning_count == 0 && result->gpus.count > 0)
-        cb_result_warn(result, "gpu.not_used",
-                       "give the container the driver's part for computing (docker: -e "
-                       "NVIDIA_DRIVER_CAPABILITIES=compute,utility); commbound doctor tells more",
-                       "GPUs were not measured, only the hosts: the driver shows %zu, but its "
-                       "libcuda.so.1 is not there",
-                       result->gpus.count);
+    if (c->rank == 0)
+        warn_of_setting(&made, result);
     *choice = made;
     *device = mine.device;
     *nccl = mine.nccl;

@@ -20,7 +20,18 @@ static const char *const recorded[] = {
     "OMP_*",
     "OPENBLAS_*",
     "GOMP_*",
+    "OFI_NCCL_*", /* the plugin of clouds with libfabric, and libfabric */
+    "FI_*",
     "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_MPS_*",
+    "CUBLAS*",
+    "NVIDIA_TF32_OVERRIDE",
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
     /* The shape of the job. */
     "OMPI_COMM_WORLD_SIZE",
     "OMPI_COMM_WORLD_LOCAL_SIZE",
@@ -40,6 +51,7 @@ static const char *const recorded[] = {
     "SLURM_DISTRIBUTION",
     "SLURM_HINT",
     "SLURM_GPUS*",
+    "SLURM_GPU_BIND",
 };
 
 /* What mpirun tells its own children: addresses, job numbers, folders, copies of other variables.

@@ -22,6 +22,12 @@ static void test_white_list(void **state)
         "SLURM_NTASKS",
         "SLURM_GPUS_PER_NODE",
         "CUDA_VISIBLE_DEVICES",
+        "CUDA_LAUNCH_BLOCKING",
+        "CUBLASLT_LOG_LEVEL",
+        "NVIDIA_TF32_OVERRIDE",
+        "FI_PROVIDER",
+        "OFI_NCCL_PROTOCOL",
+        "SLURM_GPU_BIND",
         "OMPI_COMM_WORLD_SIZE",
     };
     static const char *const out[] = {
@@ -29,6 +35,7 @@ static void test_white_list(void **state)
         "PATH",
         "AWS_SECRET_ACCESS_KEY",
         "MY_UCX_TLS",
+        "CUDA_HOME",
         "SLURM_JWT",
         "SLURM_JOB_ID_2",
         "SLURM_SUBMIT_HOST",
