@@ -1,5 +1,6 @@
 /* The host routine of every kernel in kernels/cuda, by the arithmetic that kernel_args.h and
- * pattern_math.h define for both. Linked with the product in a simulated run. */
+ * pattern_math.h define for both. Linked with the product in a simulated run; the test
+ * simgpu.device holds each to what the kernel's own source does. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <string.h>
