@@ -1,5 +1,6 @@
 #include "judge/checks.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,6 +111,33 @@ static void say_no_pair(const struct cb_result *result, struct finding *finding)
         snprintf(finding->note, sizeof(finding->note), "the links between nodes were not probed");
 }
 
+/* The host that all slow links have in common: the one to look at. NULL where they have both ends
+ * in common, or neither. Slow is what is behind the fastest by more than healthy links differ. */
+static const char *find_shared_host(const struct cb_result *result)
+{
+    const double slow_share = 0.90;
+    const char *ends[2] = {NULL, NULL};
+    double fastest = 0;
+    bool is_first = true;
+    for (size_t i = 0; i < result->pairs.count; i++)
+        if (cb_status_is_usable(result->pairs.items[i].status))
+            fastest = fmax(fastest, result->pairs.items[i].bytes_per_s);
+    for (size_t i = 0; i < result->pairs.count; i++) {
+        const struct cb_pair_row *pair = &result->pairs.items[i];
+        if (!cb_status_is_usable(pair->status) || pair->bytes_per_s >= slow_share * fastest)
+            continue;
+        if (is_first) {
+            ends[0] = pair->a;
+            ends[1] = pair->b;
+        }
+        is_first = false;
+        for (int k = 0; k < 2; k++)
+            if (ends[k] && strcmp(ends[k], pair->a) != 0 && strcmp(ends[k], pair->b) != 0)
+                ends[k] = NULL;
+    }
+    return ends[0] && ends[1] ? NULL : ends[0] ? ends[0] : ends[1];
+}
+
 static struct finding find_slowest(const struct cb_result *result)
 {
     struct finding finding = {0};
@@ -119,12 +147,13 @@ static struct finding find_slowest(const struct cb_result *result)
         say_no_pair(result, &finding);
         return finding;
     }
+    const char *shared = find_shared_host(result);
     finding.value = pair->bytes_per_s;
     if (usable == 1)
         snprintf(finding.note, sizeof(finding.note), "%.40s -> %.40s", pair->a, pair->b);
     else
-        snprintf(finding.note, sizeof(finding.note), "%.40s -> %.40s, slowest of %zu", pair->a,
-                 pair->b, usable);
+        snprintf(finding.note, sizeof(finding.note), "%.30s -> %.30s, slowest of %zu%s%.20s",
+                 pair->a, pair->b, usable, shared ? ", all with " : "", shared ? shared : "");
     return finding;
 }
 
@@ -278,6 +307,8 @@ int cb_checks_build(const struct cb_result *result, const struct cb_workload *wo
         return 0;
     judge_all(result, workload, judged);
     int rc = has_gpus ? cb_checks_judge_gpus(result, judged, err) : CB_OK;
+    if (!rc && has_gpus)
+        rc = cb_checks_judge_copies(result, judged, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < count; i++) {

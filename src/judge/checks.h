@@ -20,4 +20,8 @@ int cb_checks_build(const struct cb_result *result, const struct cb_workload *wo
 int cb_checks_judge_gpus(const struct cb_result *result, struct cb_check *checks,
                          struct cb_error *err);
 
+/* The same for copies between cards and with the host. */
+int cb_checks_judge_copies(const struct cb_result *result, struct cb_check *checks,
+                           struct cb_error *err);
+
 #endif

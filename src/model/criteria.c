@@ -157,6 +157,18 @@ static const struct criterion criteria[] = {
         {"gpu.pcie", "GPUs with a narrow PCIe link", QUANTITY_COUNT, 0, 0, CB_CHECK_SHORT,
          "ask the provider to reseat the card: the link trained below what card and slot can do",
          "full generation and width under load"},
+    [CB_CRITERION_GPU_HOST_COPY] =
+        {"gpu.host_copy", "the slowest card's copies to or from the host", QUANTITY_RATE,
+         CB_COPY_SHARE_OF_OTHERS, CB_COPY_SHARE_OF_OTHERS, CB_CHECK_SHORT,
+         "look at the card's PCIe link under load (nvidia-smi -q), its slot and switch, and the "
+         "rank's cores; ask for another node",
+         "gpu-fryer: within 10 % of a node's other GPUs; healthy ones differ by 5 %"},
+    [CB_CRITERION_GPU_PEER_COPY] =
+        {"gpu.peer_copy", "the slowest card's copies to another", QUANTITY_RATE,
+         CB_COPY_SHARE_OF_OTHERS, CB_COPY_SHARE_OF_OTHERS, CB_CHECK_SHORT,
+         "look at the card's NVLinks (nvidia-smi nvlink -s, -e) and at dmesg for Xid 74; the card "
+         "that slow copies share is the one",
+         "gpu-fryer: within 10 % of a node's other GPUs; healthy ones differ by 5 %"},
     [CB_CRITERION_GPU_PUBLISHED] =
         {"collective.published", "all_reduce bus bandwidth", QUANTITY_RATE, 0.90, 0.90,
          CB_CHECK_SHORT,

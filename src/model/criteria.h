@@ -50,10 +50,15 @@ enum cb_criterion {
     CB_CRITERION_GPU_SAG,           /* the rate's loss from first to last fifth <= 3.5 % */
     CB_CRITERION_GPU_THROTTLE,      /* slowed by heat or supply in <= 1 % of the samples */
     CB_CRITERION_GPU_PCIE,          /* full generation and width under load */
+    CB_CRITERION_GPU_HOST_COPY,     /* copies to and from the host >= 90 % of the other cards' */
+    CB_CRITERION_GPU_PEER_COPY,     /* copies between cards >= 90 % of the others' */
     CB_CRITERION_GPU_PUBLISHED,     /* all_reduce >= 90 % of what others published of its kind */
     CB_CRITERION_COUNT
 };
 #define CB_CRITERION_FIRST_GPU CB_CRITERION_GPU_IDENTITY
+
+/* Of the median of the job's cards: below it a card's copies are short. */
+#define CB_COPY_SHARE_OF_OTHERS 0.90
 
 /* Judges actual (byte/s, flop/s, s, a share, or a number of wrong elements, GPUs, errors) against
  * the criterion's limit. reference is what a relative limit is taken of (the advertised bandwidth,

@@ -275,6 +275,14 @@ static bool shares_link(int physical, bool to_device, const struct CUstream_st *
            last[physical][!to_device].stream != stream;
 }
 
+/* Of the two ends of a copy between devices. */
+static double slowest_link(const struct block *to, const struct block *from)
+{
+    double to_factor = simgpu_fault_number("slow_link", to->device, "factor", 1);
+    double from_factor = simgpu_fault_number("slow_link", from->device, "factor", 1);
+    return to_factor < from_factor ? to_factor : from_factor;
+}
+
 static double copy_rate(const struct copy *copy, const struct CUstream_st *stream)
 {
     const struct simgpu_config *config = simgpu_config();
@@ -283,7 +291,7 @@ static double copy_rate(const struct copy *copy, const struct CUstream_st *strea
     find_block(copy->from != NULL ? copy->from : copy->to, &from);
     double speed = simgpu_device_speed(stream->device);
     if (to.place == PLACE_DEVICE && from.place == PLACE_DEVICE)
-        return to.device != from.device ? config->peer_bytes_per_s
+        return to.device != from.device ? config->peer_bytes_per_s * slowest_link(&to, &from)
                : copy->from != NULL     ? config->memory_bytes_per_s / 2 * speed
                                         : config->memory_bytes_per_s * speed;
     bool to_device = to.place == PLACE_DEVICE;

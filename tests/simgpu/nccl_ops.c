@@ -102,6 +102,8 @@ static bool survives(struct ncclComm *comm)
 {
     if (simgpu_fault_due("die", comm->device, false))
         raise(SIGKILL);
+    if (simgpu_fault_due("stop", comm->device, false))
+        raise(SIGSTOP);
     if (simgpu_fault_due("stuck", comm->device, false)) {
         hang(comm);
         return false;

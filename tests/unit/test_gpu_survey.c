@@ -174,7 +174,8 @@ static void test_order_of_hosts(void **state)
         assert_int_equal(gpu->node, i / PER_HOST);
         assert_int_equal(gpu->index, i % PER_HOST);
         assert_int_equal(gpu->rank, i);
-        assert_near(gpu->idle_temperature_celsius, 30 + i / PER_HOST * 10 + i % PER_HOST, 0);
+        int celsius = 30 + i / PER_HOST * 10 + i % PER_HOST;
+        assert_near(gpu->idle_temperature_celsius, celsius, 0);
         assert_int_equal(outcome->index[i], i % PER_HOST);
         assert_string_equal(outcome->reason[i], "");
     }

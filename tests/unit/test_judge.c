@@ -356,6 +356,27 @@ static void test_undecided(void **state)
     assert_false(judge(result, workload)->undecided); /* a stated figure has no noise */
 }
 
+/* A host that every slow link has as one of its ends is named; both ends of one link are not. */
+static void test_slow_host(void **state)
+{
+    struct cb_result *result = *state;
+    add_pair(result, "node-a", "node-b", 117e6, 60e-6);
+    add_pair(result, "node-b", "node-a", 117e6, 60e-6);
+    add_pair(result, "node-b", "node-c", 60e6, 60e-6);
+    judge(result, stated(7e9, 1));
+    assert_null(strstr(check(result, CB_CRITERION_NETWORK_HEALTHY)->summary, "all with"));
+    result->pairs.items[1].bytes_per_s = 61e6;
+    judge(result, stated(7e9, 1));
+    const struct cb_check *c = check(result, CB_CRITERION_NETWORK_HEALTHY);
+    assert_non_null(strstr(c->summary, "node-b -> node-c, slowest of 3, all with node-b"));
+    struct cb_pair_row *other = add_pair(result, "node-c", "node-a", 50e6, 60e-6);
+    judge(result, stated(7e9, 1)); /* three slow links of a triangle: none is at all of them */
+    assert_null(strstr(check(result, CB_CRITERION_NETWORK_HEALTHY)->summary, "all with"));
+    other->status = CB_STATUS_FAILED;
+    judge(result, stated(7e9, 1));
+    assert_non_null(strstr(check(result, CB_CRITERION_NETWORK_HEALTHY)->summary, "all with"));
+}
+
 /* Checks against the interface's nominal speed; the slowest pair decides and is named. */
 static void test_checks(void **state)
 {
@@ -562,6 +583,7 @@ int main(void)
         TEST(test_small_gemm_is_no_rate),
         TEST(test_missing_parts_are_said),
         TEST(test_undecided),
+        TEST(test_slow_host),
         TEST(test_checks),
         TEST(test_advertised_bandwidth_goes_first),
         TEST(test_rdma_limits),

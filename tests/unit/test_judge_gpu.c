@@ -321,6 +321,79 @@ static void test_state_before_the_start(void **state)
     cb_result_fini(&result);
 }
 
+/* A copy of 256 MiB on each of eight ranks, four on each of two nodes. */
+static void add_copies(struct cb_result *result, const char *kernel, const double bytes_per_s[8])
+{
+    result->ranks.count = 0;
+    for (int i = 0; i < 8; i++) {
+        struct cb_rank *rank = must(cb_vec_add(&result->ranks));
+        rank->rank = i;
+        rank->node = i / 4;
+        add_kernel(result, i, kernel, CB_DTYPE_FLOAT32, 0, bytes_per_s[i]);
+        struct cb_kernel_row *row = &result->kernels.items[result->kernels.count - 1];
+        row->size_bytes = 256 << 20;
+        if (strcmp(kernel, "peer") == 0)
+            snprintf(row->variant, sizeof(row->variant), "GPU %d to %d, direct", i % 4,
+                     (i + 1) % 4);
+    }
+}
+
+static void test_host_copies(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    build(&result);
+    add_kernel(&result, 0, "gemm", CB_DTYPE_BFLOAT16, 262e12, 0);
+    assert_int_equal(judge(&result, "gpu.host_copy")->status, CB_CHECK_NOT_TESTED);
+    result.kernels.count = 0;
+    const double in[8] = {25e9, 25e9, 24e9, 25e9, 25e9, 22.6e9, 25e9, 26e9};
+    const double out[8] = {20e9, 20e9, 20e9, 20e9, 20e9, 20e9, 17.9e9, 20e9};
+    add_copies(&result, "h2d", in); /* 22.6 / 25 = 0.904 */
+    const struct cb_check *check = judge(&result, "gpu.host_copy");
+    assert_int_equal(check->status, CB_CHECK_MET);
+    assert_near(check->actual, 22.6e9, 1e-12);
+    assert_near(check->required, 22.5e9, 1e-12);
+    add_copies(&result, "d2h", out); /* 17.9 / 20 = 0.895: further behind, though h2d is faster */
+    check = judge(&result, "gpu.host_copy");
+    assert_int_equal(check->status, CB_CHECK_SHORT);
+    assert_near(check->actual, 17.9e9, 1e-12);
+    assert_says(check->summary, "d2h,  on n1/6; 1 of 8 below");
+    /* Where fewer bytes are copied the start shows: that rank is no measure. */
+    result.kernels.items[8 + 6].size_bytes = 1 << 20;
+    assert_int_equal(judge(&result, "gpu.host_copy")->status, CB_CHECK_MET);
+    for (size_t i = 1; i < result.kernels.count; i++)
+        result.kernels.items[i].status = CB_STATUS_SKIPPED;
+    check = judge(&result, "gpu.host_copy");
+    assert_int_equal(check->status, CB_CHECK_NO_REFERENCE);
+    assert_says(check->summary, "one GPU only");
+    cb_result_fini(&result);
+}
+
+static void test_peer_copies(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    build(&result);
+    const double rates[8] = {240e9, 240e9, 240e9, 240e9, 120e9, 120e9, 240e9, 240e9};
+    add_copies(&result, "peer", rates);
+    assert_int_equal(judge(&result, "gpu.peer_copy")->status, CB_CHECK_NOT_TESTED);
+    struct cb_facts *facts = must(cb_vec_add(&result.maps));
+    cb_facts_init(facts);
+    facts->gpu_count = 4;
+    for (int i = 0; i < 4; i++)
+        facts->gpus[i].nvlink_switch = 12;
+    const struct cb_check *check = judge(&result, "gpu.peer_copy");
+    assert_int_equal(check->status, CB_CHECK_SHORT);
+    assert_says(check->summary, "GPU 0 to 1, direct on n1/4; 2 of 8 below, all with GPU 1");
+    result.kernels.items[5].bytes_per_s = 240e9; /* one alone has two ends */
+    assert_null(strstr(judge(&result, "gpu.peer_copy")->summary, "all with"));
+    result.kernels.items[6].bytes_per_s = 120e9; /* 0 to 1 and 2 to 3 have none in common */
+    assert_null(strstr(judge(&result, "gpu.peer_copy")->summary, "all with"));
+    facts->gpus[3].nvlink_switch = 0; /* bridges between pairs */
+    assert_int_equal(judge(&result, "gpu.peer_copy")->status, CB_CHECK_NOT_TESTED);
+    cb_result_fini(&result);
+}
+
 static void test_burn(void **state)
 {
     (void)state;
@@ -440,6 +513,8 @@ int main(void)
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_unknown_model),
         cmocka_unit_test(test_state_before_the_start),
+        cmocka_unit_test(test_host_copies),
+        cmocka_unit_test(test_peer_copies),
         cmocka_unit_test(test_burn),
         cmocka_unit_test(test_partial_burn),
         cmocka_unit_test(test_absent_driver),
