@@ -171,20 +171,34 @@ struct oddity {
     size_t offset; /* of its count of ranks in struct summary */
 };
 
-/* "WRONG DATA  gemm float32 on 1 of 4 ranks (17 elements); ..." */
+static size_t count_odd(const struct oddity *oddity, const struct summary *sum)
+{
+    return *(const size_t *)((const char *)sum + oddity->offset);
+}
+
+/* "WRONG DATA  gemm float32 on 1 of 4 ranks (17 elements); read float32, copy float32 on 2 of 4
+ * ranks": neighbours that are odd on as many ranks share the words about them. */
 static void add_oddity(struct cb_page *page, const struct oddity *oddity, const group_list *groups)
 {
     struct cb_strbuf text = {0};
-    for (size_t i = 0; i < groups->count; i++) {
-        const struct summary *sum = &groups->items[i].sum;
-        const struct cb_kernel_row *row = groups->items[i].entries[0].row;
-        size_t ranks = *(const size_t *)((const char *)sum + oddity->offset);
-        if (ranks == 0)
+    const struct summary *said = NULL; /* of what is named and lacks its ranks */
+    bool counts_wrong = oddity->offset == offsetof(struct summary, wrong_ranks);
+    for (size_t i = 0; i <= groups->count; i++) {
+        const struct summary *sum = i < groups->count ? &groups->items[i].sum : NULL;
+        if (sum && count_odd(oddity, sum) == 0)
             continue;
-        cb_strbuf_addf(&text, "%s%s %s on %zu of %zu ranks", text.length_bytes > 0 ? "; " : "",
-                       row->kernel, cb_dtype_name(row->dtype), ranks, sum->count);
-        if (sum->wrong > 0 && oddity->offset == offsetof(struct summary, wrong_ranks))
-            cb_strbuf_addf(&text, " (%llu elements)", sum->wrong);
+        bool joins = said && sum && !counts_wrong && sum->count == said->count &&
+                     count_odd(oddity, sum) == count_odd(oddity, said);
+        if (said && !joins)
+            cb_strbuf_addf(&text, " on %zu of %zu ranks", count_odd(oddity, said), said->count);
+        if (said && !joins && counts_wrong && said->wrong > 0)
+            cb_strbuf_addf(&text, " (%llu elements)", said->wrong);
+        if (!sum)
+            break;
+        const struct cb_kernel_row *row = groups->items[i].entries[0].row;
+        cb_strbuf_addf(&text, "%s%s %s", said ? joins ? ", " : "; " : "", row->kernel,
+                       cb_dtype_name(row->dtype));
+        said = sum;
     }
     if (text.length_bytes > 0)
         cb_page_headline(page, oddity->label, oddity->style, "%s", cb_strbuf_get(&text));

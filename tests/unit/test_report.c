@@ -609,6 +609,35 @@ static void test_kernel_median_and_worst(void **state)
     cb_result_fini(&result);
 }
 
+static void make_small(struct cb_result *result, const char *kernel, int rank)
+{
+    add_kernel(result, rank, 1e9, CB_STATUS_OK);
+    struct cb_kernel_row *row = &result->kernels.items[result->kernels.count - 1];
+    snprintf(row->kernel, sizeof(row->kernel), "%s", kernel);
+    row->small = true;
+}
+
+/* What holds of several kernels on as many ranks is said once; on fewer ranks, by itself. */
+static void test_kernels_that_share_an_oddity(void **state)
+{
+    (void)state;
+    struct cb_result result;
+    struct cb_strbuf out;
+    cb_result_init(&result);
+    for (int rank = 0; rank < 2; rank++) {
+        make_small(&result, "read", rank);
+        make_small(&result, "write", rank);
+        make_small(&result, "copy", rank);
+    }
+    make_small(&result, "peer", 0);
+    add_kernel(&result, 0, 1e9, CB_STATUS_OK);
+    render(&result, CB_REPORT_TEXT, false, &out);
+    assert_has(cb_strbuf_get(&out), "too small  read float64, write float64, copy float64 on 2 of "
+                                    "2 ranks; peer\n               float64 on 1 of 1 ranks\n");
+    cb_strbuf_fini(&out);
+    cb_result_fini(&result);
+}
+
 /* The order of the rows in the file is of no consequence. */
 static void test_rows_in_any_order(void **state)
 {
@@ -1094,6 +1123,7 @@ int main(void)
         cmocka_unit_test(test_time_is_of_the_widest_scope_measured),
         cmocka_unit_test(test_long_link_lists_are_cut_to_their_ends),
         cmocka_unit_test(test_kernel_median_and_worst),
+        cmocka_unit_test(test_kernels_that_share_an_oddity),
         cmocka_unit_test(test_rows_in_any_order),
         cmocka_unit_test(test_checks_with_one_reason_share_a_line),
         cmocka_unit_test(test_what_others_published_is_shown),
