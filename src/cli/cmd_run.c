@@ -1,12 +1,9 @@
 /* `commbound run`: measure, judge, report. */
 #define _GNU_SOURCE /* environ */
-#include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,6 +11,7 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/run_options.h"
+#include "cli/run_output.h"
 #include "judge/judge.h"
 #include "kernels/kernels.h"
 #include "measure/binding.h"
@@ -28,20 +26,9 @@
 #include "measure/survey.h"
 #include "measure/used.h"
 #include "report/report.h"
-#include "result/json.h"
 #include "topology/topo.h"
 
 enum { EXIT_UNMEASURED = 3, EXIT_STOPPED = 5 };
-
-/* result.json and who may write it: the main thread after each step, the signal thread once. */
-struct output {
-    char path[sizeof(((struct cb_run_options *)0)->out) + 24];
-    pthread_mutex_t lock;
-    bool is_open; /* this process is rank 0, and may write */
-    bool is_ours; /* the file is of this run, not of an earlier one */
-    size_t steps; /* of the plan that the file tells of */
-    double last_save_s, last_save_cost_s;
-};
 
 struct run {
     struct cb_run_options options;
@@ -59,57 +46,20 @@ struct run {
     struct cb_gpu_watch watch;
     struct cb_plan plan;
     struct cb_result result;
-    struct output output;
+    struct cb_run_output output;
     bool is_first; /* before MPI started: alone, it makes every process rank 0 */
     char last_stage[96];
 };
 
 /* ---- result.json ---- */
 
-/* Marks what is on disk, which holds every finished step, as stopped, with the reason for the steps
- * that are missing. The rank itself may be deep inside an operation, and the launcher kills it
- * soon: so this reads the file instead of the main thread's data. */
-static void mark_stopped(struct run *run, const char *stopped_by, const char *reason)
-{
-    struct output *output = &run->output;
-    struct cb_result saved;
-    struct cb_error err;
-    cb_result_init(&saved);
-    pthread_mutex_lock(&output->lock);
-    if (output->is_ours && cb_result_load(output->path, &saved, &err) == CB_OK && !saved.complete &&
-        !saved.stopped_by[0]) {
-        snprintf(saved.stopped_by, sizeof(saved.stopped_by), "%s", stopped_by);
-        /* Whatever of this fails, the mark is worth saving. */
-        cb_skipped_add_rest(&saved, &run->plan, output->steps, reason, &err);
-        cb_judge_result(&saved, &run->options.workload.workload, &err);
-        cb_result_save(output->path, &saved, &err);
-    }
-    pthread_mutex_unlock(&output->lock);
-    cb_result_fini(&saved);
-}
-
-/* A large job's file takes a while to write: never spend more than a twentieth of the time on it.
- */
 static int save_after_step(void *arg, struct cb_error *err)
 {
-    const double cheap_s = 0.05, most_share = 0.05;
     struct run *run = arg;
-    struct output *output = &run->output;
-    double now_s = cb_clock_now_s();
-    bool is_cheap = output->last_save_cost_s < cheap_s;
-    if (!is_cheap && now_s - output->last_save_s < output->last_save_cost_s / most_share)
-        return CB_OK;
-    pthread_mutex_lock(&output->lock);
-    int rc = cb_result_save(output->path, &run->result, err);
-    if (!rc) {
-        output->is_ours = true;
-        output->steps = (size_t)atomic_load(&run->place.step);
-    }
-    pthread_mutex_unlock(&output->lock);
-    if (!rc && cb_stop_is_requested(&run->stop)) /* do not take back what it wrote */
-        mark_stopped(run, "signal", "stopped by a signal");
-    output->last_save_s = cb_clock_now_s();
-    output->last_save_cost_s = output->last_save_s - now_s;
+    size_t steps = (size_t)atomic_load(&run->place.step);
+    int rc = cb_run_output_save(&run->output, &run->result, steps, err);
+    if (!rc && cb_stop_is_requested(&run->stop)) /* do not take back what on_signal wrote */
+        cb_run_output_mark(&run->output, "signal", CB_SKIPPED_BY_SIGNAL, NULL);
     return rc;
 }
 
@@ -117,7 +67,7 @@ static void on_signal(void *arg, int signal_number)
 {
     struct run *run = arg;
     (void)signal_number;
-    mark_stopped(run, "signal", "stopped by a signal");
+    cb_run_output_mark(&run->output, "signal", CB_SKIPPED_BY_SIGNAL, NULL);
 }
 
 /* Nothing has moved for long: a rank or a link is gone, and no MPI call will come back to say so.
@@ -125,15 +75,16 @@ static void on_signal(void *arg, int signal_number)
 static void on_hang(void *arg)
 {
     struct run *run = arg;
-    char limit[CB_UNIT_TEXT], missing[512];
+    char limit[CB_UNIT_TEXT], missing[512], fault[768];
     if (!run->output.is_open)
         return;
-    mark_stopped(run, "fault", CB_SKIPPED_BY_FAULT);
     if (!cb_roll_call_describe(&run->roll_call, missing, sizeof(missing)))
         snprintf(missing, sizeof(missing), "a rank or a link is gone");
+    snprintf(fault, sizeof(fault), "nothing moved for %s during %s: %s",
+             cb_format_time(limit, run->options.hang_limit_s), run->last_stage, missing);
+    cb_run_output_mark(&run->output, "fault", CB_SKIPPED_BY_FAULT, fault);
     bool is_ours = run->output.is_ours;
-    fprintf(stderr, "commbound run: nothing moved for %s during %s: %s; %s%s\n",
-            cb_format_time(limit, run->options.hang_limit_s), run->last_stage, missing,
+    fprintf(stderr, "commbound run: %s; %s%s\n", fault,
             is_ours ? "what was measured is in " : "nothing was measured",
             is_ours ? run->output.path : "");
     _exit(EXIT_STOPPED);
@@ -153,41 +104,6 @@ static void find_missing(struct run *run, struct cb_error *err)
     if (err->follows == CB_WAITED &&
         cb_roll_call_describe(&run->roll_call, missing, sizeof(missing)))
         cb_error_set_detail(err, "%s", missing);
-}
-
-/* Whether a result could be saved; leaves nothing. */
-static int try_output(const struct output *output, const struct cb_result *result,
-                      struct cb_error *err)
-{
-    char trial[sizeof(output->path) + 16];
-    snprintf(trial, sizeof(trial), "%s.trial", output->path);
-    int rc = cb_result_save(trial, result, err);
-    if (!rc)
-        unlink(trial);
-    return rc;
-}
-
-/* An earlier run's result stays until this one has measured something. */
-static int open_output(struct run *run, struct cb_error *err)
-{
-    struct output *output = &run->output;
-    const char *folder = run->options.out;
-    if (mkdir(folder, 0777) && errno != EEXIST) {
-        cb_fail(err, CB_E_IO, "--out %s: cannot make the folder", folder);
-        cb_error_set_detail(err, "%s", strerror(errno));
-        return CB_E_IO;
-    }
-    snprintf(output->path, sizeof(output->path), "%s/result.json", folder);
-    struct stat earlier;
-    bool has_earlier = stat(output->path, &earlier) == 0 && S_ISREG(earlier.st_mode);
-    pthread_mutex_lock(&output->lock);
-    int rc = has_earlier ? try_output(output, &run->result, err)
-                         : cb_result_save(output->path, &run->result, err);
-    output->is_open = rc == CB_OK;
-    output->is_ours = rc == CB_OK && !has_earlier;
-    pthread_mutex_unlock(&output->lock);
-    output->last_save_s = cb_clock_now_s();
-    return rc;
 }
 
 /* ---- progress ---- */
@@ -413,7 +329,7 @@ static int run_job(struct run *run, bool *measured, struct cb_error *err)
     if (!rc)
         rc = make_plan(run, err);
     if (!rc && run->coordinator.rank == 0)
-        rc = open_output(run, err);
+        rc = cb_run_output_open(&run->output, &run->result, err);
     rc = cb_group_agree(run->coordinator.world, rc, err);
     if (rc)
         return rc;
@@ -456,14 +372,8 @@ static int conclude(struct run *run, const struct cb_error *fault)
                        fault->detail[0] ? ": " : "", fault->detail);
     }
     int rc = cb_judge_result(result, &run->options.workload.workload, &err);
-    if (!rc) {
-        pthread_mutex_lock(&run->output.lock);
-        if (!run->output.is_ours && !result->complete)
-            snprintf(run->output.path, sizeof(run->output.path), "%s/result-failed.json",
-                     run->options.out);
-        rc = cb_result_save(run->output.path, result, &err);
-        pthread_mutex_unlock(&run->output.lock);
-    }
+    if (!rc)
+        rc = cb_run_output_finish(&run->output, result, &err);
     struct cb_error unsaved = {0};
     if (rc)
         unsaved = err;
@@ -490,7 +400,7 @@ int cb_cmd_run(int argc, char **argv)
         return cb_cli_fail("run", &err);
     }
     int status = EXIT_UNMEASURED;
-    pthread_mutex_init(&run->output.lock, NULL);
+    cb_run_output_init(&run->output, run->options.out, &run->plan, &run->options.workload.workload);
     cb_result_init(&run->result);
     run->nccl_log.file = -1;
     int rc = cb_run_options_parse(argc, argv, &run->options, &err);
@@ -530,7 +440,7 @@ free_run:
     cb_gpu_watch_close(&run->watch);
     cb_plan_fini(&run->plan);
     cb_result_fini(&run->result);
-    pthread_mutex_destroy(&run->output.lock);
+    cb_run_output_fini(&run->output);
     free(run);
     return status;
 }

@@ -174,8 +174,12 @@ static int meet(struct burn *burn, bool wants_to_end, bool *ends, struct cb_erro
     const struct cb_burn_config *config = burn->config;
     bool is_asked = config->stop && cb_stop_is_requested(config->stop);
     double value = wants_to_end || is_asked;
+    if (config->place)
+        cb_place_leave(config->place, CB_OK);
     int rc = cb_group_max(config->coordinator->world, &value, 1, err);
     *ends = rc || value > 0;
+    if (config->place && !*ends)
+        cb_place_enter(config->place);
     return rc;
 }
 
@@ -188,6 +192,8 @@ static int burn_on(struct burn *burn, struct cb_error *err)
     double next_s = fmin(meeting_s, duration_s);
     bool ends = false;
     int rc = CB_OK;
+    if (burn->config->place)
+        cb_place_enter(burn->config->place);
     while (!ends) {
         double now_s = cb_clock_now_s() - burn->started_s;
         if (!rc && now_s < next_s) {

@@ -8,6 +8,7 @@
 #include "measure/stop.h"
 #include "result/result.h"
 #include "transport/coordinator.h"
+#include "transport/place.h"
 
 /* The points of all series together: what a file and its readers bear. */
 #define CB_BURN_POINTS_OF_ALL 65536
@@ -24,6 +25,7 @@ struct cb_burn_config {
     int nvml_index;                 /* of this rank's card */
     const char *no_samples;         /* why nvml is NULL */
     struct cb_stop *stop;
+    struct cb_place *place; /* told when the rank burns and when it meets the others; may be NULL */
 };
 
 /* Burns for duration_s, or until a rank is asked to stop or fails, and adds one row per rank and

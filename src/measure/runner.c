@@ -161,7 +161,7 @@ static int share_outcome(struct cb_runner *runner, int code, bool *interrupted,
 
 static const char *stop_reason(const char *stopped_by)
 {
-    return strcmp(stopped_by, "signal") == 0 ? "stopped by a signal" : "stopped by the time limit";
+    return strcmp(stopped_by, "signal") == 0 ? CB_SKIPPED_BY_SIGNAL : "stopped by the time limit";
 }
 
 static int run_items(struct cb_runner *runner, const struct cb_plan *plan, struct cb_error *err)

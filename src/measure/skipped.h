@@ -6,7 +6,8 @@
 #include "measure/plan.h"
 #include "result/result.h"
 
-/* Why what comes after a fault was not done. */
+/* Why what comes after a signal or a fault was not done. */
+#define CB_SKIPPED_BY_SIGNAL "stopped by a signal"
 #define CB_SKIPPED_BY_FAULT "not reached: a fault ended the run before"
 
 /* A row that says what the item is and has no measurement yet. */

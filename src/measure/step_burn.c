@@ -38,6 +38,7 @@ int cb_step_burn(struct cb_runner *runner, const struct cb_item *item, struct cb
         .nvml_index = is_watched ? watch->index : -1,
         .no_samples = watch ? watch->reason : NULL,
         .stop = runner->config->stop,
+        .place = runner->config->place,
     };
     int rc = cb_step_open_kernels(runner, err);
     if (!rc)

@@ -56,6 +56,7 @@ static int prepare_kernel(struct cb_runner *runner, const struct cb_item *item,
     struct cb_error why;
     cb_error_clear(&why);
     int rc = CB_OK;
+    cb_place_enter(runner->config->place);
     o->is_idle = !o->ops->supports(o->set, item->kernel, item->kernel_dtype, row->reason,
                                    sizeof(row->reason));
     if (!o->is_idle)
@@ -70,6 +71,7 @@ static int prepare_kernel(struct cb_runner *runner, const struct cb_item *item,
     }
     if (o->is_idle)
         row->status = CB_STATUS_SKIPPED;
+    cb_place_leave(runner->config->place, rc);
     rc = cb_group_agree(runner->coordinator->world, rc, err);
     double working = !o->is_idle;
     if (!rc)
@@ -143,8 +145,10 @@ release:
 int cb_step_open_kernels(struct cb_runner *runner, struct cb_error *err)
 {
     int rc = CB_OK;
+    cb_place_enter(runner->config->place);
     if (!runner->kernels)
         rc = runner->config->kernels->open(&runner->config->kernels_config, &runner->kernels, err);
+    cb_place_leave(runner->config->place, rc);
     return cb_group_agree(runner->coordinator->world, rc, err);
 }
 
