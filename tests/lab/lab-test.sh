@@ -87,7 +87,7 @@ print(json.load(open(sys.argv[1]))["end"]["sum_received"]["bits_per_second"] / 8
 ranks_of() {
     local pid
     for pid in $(pgrep -x commbound); do
-        if tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "--out $1"; then echo "$pid"; fi
+        if grep -qF -- "--out $1" <<<"$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"; then echo "$pid"; fi
     done
 }
 

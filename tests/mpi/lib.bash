@@ -138,7 +138,7 @@ await_rows() {
 pid_of() {
     local pid
     for pid in $(pgrep -P "$launcher"); do
-        if tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1"; then
+        if grep -qzx "OMPI_COMM_WORLD_RANK=$1" "/proc/$pid/environ"; then
             echo "$pid"
             return
         fi
