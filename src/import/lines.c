@@ -28,12 +28,23 @@ static const char *skip_escape(const char *text, const char *end)
     return text < end ? text + 1 : end;
 }
 
+static bool is_plain(unsigned char c)
+{
+    return c >= ' ' && c != 0x7f;
+}
+
 static size_t copy_clean(const char *text, const char *end, char *out)
 {
     size_t used = 0;
-    for (; text < end && used < CB_LINE_BYTES - 1; text++) {
+    size_t most =
+        (size_t)(end - text) < CB_LINE_BYTES - 1 ? (size_t)(end - text) : CB_LINE_BYTES - 1;
+    /* Nearly all lines are plain from their start to their end. */
+    while (used < most && is_plain((unsigned char)text[used]))
+        used++;
+    memcpy(out, text, used);
+    for (text += used; text < end && used < CB_LINE_BYTES - 1; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c >= ' ' && c != 0x7f)
+        if (is_plain(c))
             out[used++] = (char)c;
         else if (c != 0x1b)
             out[used++] = ' ';
@@ -48,7 +59,9 @@ static size_t copy_clean(const char *text, const char *end, char *out)
 
 static const char *skip_blanks(const char *text)
 {
-    return text + strspn(text, " ");
+    while (*text == ' ')
+        text++;
+    return text;
 }
 
 /* The number that starts at text, below INT_MAX; *end is behind it. */
@@ -162,7 +175,9 @@ bool cb_lines_next(struct cb_lines *lines, struct cb_line *line)
     size_t length = copy_clean(lines->at, stop, line->text);
     const char *text = skip_labels(line->text, &line->label);
     line->is_marked = *text == '#';
-    text = skip_blanks(text + strspn(text, "#"));
+    while (*text == '#')
+        text++;
+    text = skip_blanks(text);
     line->length_bytes = length - (size_t)(text - line->text);
     memmove(line->text, text, line->length_bytes + 1);
     lines->at = stop < lines->end ? stop + 1 : lines->end;

@@ -95,11 +95,14 @@ static int split(const char *text, struct token *tokens)
 {
     int count = 0;
     while (count < TOKENS) {
-        text += strspn(text, " ");
+        while (*text == ' ')
+            text++;
         if (!*text)
             break;
-        struct token token = {.text = text, .length = strcspn(text, " ")};
-        text += token.length;
+        struct token token = {.text = text};
+        while (*text && *text != ' ')
+            text++;
+        token.length = (size_t)(text - token.text);
         if (is_unit(&token))
             continue;
         read_value(&token);
