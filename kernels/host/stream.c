@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/sort.h"
 #include "kernels/host/internal.h"
 
 #define MIN_ARRAY_BYTES ((uint64_t)8 << 20)
@@ -104,12 +105,6 @@ static void fill(struct cb_kernels *set)
     }
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Whether the non-temporal loop takes less time than the plain one here: the medians of a few
  * operations each, in turns, so that a disturbance meets both. */
 static bool nontemporal_pays(struct cb_kernels *set, cb_stream_loop *plain,
@@ -125,7 +120,7 @@ static bool nontemporal_pays(struct cb_kernels *set, cb_stream_loop *plain,
                 times_s[way][trial] = cb_clock_now_s() - start_s;
         }
     for (int way = 0; way < 2; way++)
-        qsort(times_s[way], TRIALS, sizeof(times_s[way][0]), compare_double);
+        cb_sort_doubles(times_s[way], TRIALS);
     return times_s[1][TRIALS / 2] < times_s[0][TRIALS / 2];
 }
 

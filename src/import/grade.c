@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/units.h"
 #include "import/expect.h"
 
@@ -217,12 +218,6 @@ static void check_shape(struct curve *c)
     }
 }
 
-static int compare_rates(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Rows of nearly one size that differ are noise; here in the order of the file. */
 static void check_noise(struct curve *c, const struct cb_import_log *log)
 {
@@ -245,7 +240,7 @@ static void check_noise(struct curve *c, const struct cb_import_log *log)
         first = i;
         if (kept < 3)
             continue;
-        qsort(rates, kept, sizeof(rates[0]), compare_rates);
+        cb_sort_doubles(rates, kept);
         double spread = (rates[kept - 1] - rates[0]) / rates[kept / 2];
         if (spread > NOISE)
             cb_finding_add(c->findings, CB_FINDING_NOISY, line,

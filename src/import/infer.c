@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "import/run.h"
 
 #define GIGA 1e9
@@ -38,12 +39,6 @@ static double row_factor(const struct cb_table_row *row, int place)
                : -1;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The factor of most rows: the mean of those near the median, which a row that was changed by hand
  * does not move. Negative when no bus bandwidth is printed. */
 static double common_factor(const struct cb_run *run)
@@ -59,7 +54,7 @@ static double common_factor(const struct cb_run *run)
         }
     if (count == 0)
         return -1;
-    qsort(factors, count, sizeof(factors[0]), compare_doubles);
+    cb_sort_doubles(factors, count);
     double median = factors[count / 2];
     for (size_t i = 0; i < count; i++)
         if (fabs(factors[i] - median) <= SAME * median) {

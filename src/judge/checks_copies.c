@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/checks.h"
+#include "base/sort.h"
+#include "judge/cards.h"
 
 /* Fewer have no middle; and in a smaller copy its start shows. */
 enum { LEAST_CARDS = 2, LEAST_BYTES = 1 << 20 };
@@ -19,15 +20,8 @@ struct copies {
 
 static bool is_of(const struct cb_kernel_row *row, const char *kernel)
 {
-    return row->threads == 0 && row->size_bytes >= LEAST_BYTES &&
-           cb_status_is_usable(row->status) && row->bytes_per_s > 0 &&
+    return cb_cards_measured(row) && row->size_bytes >= LEAST_BYTES && row->bytes_per_s > 0 &&
            strcmp(row->kernel, kernel) == 0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
 }
 
 /* rates has room for every row. */
@@ -48,10 +42,8 @@ static struct copies look_at(const struct cb_result *result, const char *kernel,
     }
     if (copies.count < LEAST_CARDS)
         return copies;
-    qsort(rates, copies.count, sizeof(*rates), by_value);
-    size_t half = copies.count / 2;
-    copies.median_bytes_per_s =
-        copies.count % 2 ? rates[half] : (rates[half - 1] + rates[half]) / 2;
+    cb_sort_doubles(rates, copies.count);
+    copies.median_bytes_per_s = cb_median_of_sorted(rates, copies.count);
     while (copies.behind < copies.count &&
            rates[copies.behind] < CB_COPY_SHARE_OF_OTHERS * copies.median_bytes_per_s)
         copies.behind++;
@@ -64,12 +56,6 @@ static int node_of(const struct cb_result *result, int rank)
         if (result->ranks.items[i].rank == rank)
             return result->ranks.items[i].node;
     return -1;
-}
-
-static const char *host_of(const struct cb_result *result, int rank)
-{
-    int node = node_of(result, rank);
-    return node >= 0 && (size_t)node < result->nodes.count ? result->nodes.items[node].name : "?";
 }
 
 /* "GPU 1 to 2, direct" */
@@ -138,8 +124,8 @@ static void judge_kernels(const struct cb_result *result, enum cb_criterion crit
         snprintf(shared, sizeof(shared), ", all with GPU %d", card);
     if (row && worst.median_bytes_per_s > 0)
         snprintf(note, sizeof(note), "%.16s, %.40s on %.40s/%d; %zu of %zu below%s", row->kernel,
-                 row->variant, host_of(result, row->rank), row->rank, worst.behind, worst.count,
-                 shared);
+                 row->variant, cb_cards_host(result, node_of(result, row->rank)), row->rank,
+                 worst.behind, worst.count, shared);
     else if (row)
         snprintf(note, sizeof(note), "one GPU only: none to compare with");
     cb_criterion_judge(criterion, row ? row->bytes_per_s : 0, worst.median_bytes_per_s, 0, note,

@@ -2,20 +2,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/units.h"
 #include "reference/gpus.h"
 
 /* What a log's ranks compute on when it does not say. */
 #define ASSUMED_GPU "NVIDIA A100-SXM4-80GB"
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static bool is_gemm(const struct cb_kernel_row *row, enum cb_dtype dtype)
 {
@@ -121,10 +115,8 @@ int cb_gemm_rate_find(const struct cb_result *result, struct cb_gemm_rate *rate,
         *added = row->flops_per_s;
     }
     if (rates.count > 0) {
-        size_t half = rates.count / 2;
-        qsort(rates.items, rates.count, sizeof(rates.items[0]), compare_doubles);
-        found.flops_per_s =
-            rates.count % 2 ? rates.items[half] : (rates.items[half - 1] + rates.items[half]) / 2;
+        cb_sort_doubles(rates.items, rates.count);
+        found.flops_per_s = cb_median_of_sorted(rates.items, rates.count);
         found.source = CB_FROM_MEASURED;
         snprintf(found.note, sizeof(found.note), "median %s GEMM of %zu rank%s",
                  cb_dtype_name(found.dtype), rates.count, rates.count == 1 ? "" : "s");

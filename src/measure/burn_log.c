@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "measure/stats.h"
 
 static const double warm_up_share = 0.1, most_warm_up_s = 120;
@@ -21,12 +22,6 @@ double cb_burn_warm_up_s(double elapsed_s)
     return fmin(elapsed_s * warm_up_share, most_warm_up_s);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Known values of one kind, with room for all of a log. */
 struct values {
     double *items;
@@ -38,7 +33,7 @@ static double quantile(struct values *values, double q)
 {
     if (values->count == 0)
         return -1;
-    qsort(values->items, values->count, sizeof(*values->items), by_value);
+    cb_sort_doubles(values->items, values->count);
     return cb_stats_quantile(values->items, values->count, q);
 }
 

@@ -1,7 +1,8 @@
 #include "measure/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/sort.h"
 
 /* Above this many values the normal approximation of the binomial is off by less than one index. */
 enum { EXACT_UP_TO = 1000 };
@@ -42,15 +43,9 @@ double cb_stats_median_ci95_relative(const double *ascending, size_t count)
     return (ascending[count - 1 - (size_t)k] - ascending[k]) / 2 / median;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void cb_stats_summarise(double *values, size_t count, struct cb_time_stats *out)
 {
-    qsort(values, count, sizeof(*values), compare_doubles);
+    cb_sort_doubles(values, count);
     *out = (struct cb_time_stats){
         .median_s = cb_stats_quantile(values, count, 0.5),
         .p10_s = cb_stats_quantile(values, count, 0.1),

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/units.h"
 #include "report/names.h"
 #include "report/page.h"
@@ -237,12 +238,6 @@ static const struct figure {
     {"slowed by heat or supply", throttled, false, format_share},
 };
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static void add_figure(struct cb_page *page, struct cb_table *table, const struct figure *figure,
                        double *values)
 {
@@ -261,8 +256,8 @@ static void add_figure(struct cb_page *page, struct cb_table *table, const struc
     }
     if (!worst)
         return;
-    qsort(values, count, sizeof(*values), by_value);
-    double median = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    cb_sort_doubles(values, count);
+    double median = cb_median_of_sorted(values, count);
     cb_table_add(table, CB_STYLE_PLAIN, "%s", figure->name);
     cb_table_add(table, CB_STYLE_PLAIN, "%s", figure->format(text, median));
     cb_table_add(table, CB_STYLE_PLAIN, "%s", figure->format(text, figure->of(worst)));
