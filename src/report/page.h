@@ -39,6 +39,10 @@ void cb_page_text(struct cb_page *page, int first_columns, int rest_columns, con
 /* Renders the table and frees it. */
 void cb_page_table(struct cb_page *page, struct cb_table *table);
 
+/* Orders rows by what sections keep apart beside scope and size: op, element type, reduction where
+ * the op has one, out of place before in place. */
+int cb_page_compare_kinds(const struct cb_collective_row *a, const struct cb_collective_row *b);
+
 /* The sections of other files, in the order of the page. */
 void cb_page_add_imports(struct cb_page *page);
 void cb_page_add_verdict(struct cb_page *page);

@@ -22,13 +22,7 @@ static int compare_curves(const struct cb_collective_row *a, const struct cb_col
 static int compare_series(const struct cb_collective_row *a, const struct cb_collective_row *b)
 {
     int curves = compare_curves(a, b);
-    if (curves != 0)
-        return curves;
-    if (a->dtype != b->dtype)
-        return a->dtype < b->dtype ? -1 : 1;
-    if (cb_op_reduces(a->op) && a->redop != b->redop)
-        return a->redop < b->redop ? -1 : 1;
-    return a->in_place - b->in_place;
+    return curves != 0 ? curves : cb_page_compare_kinds(a, b);
 }
 
 static int by_series_and_size(const void *a, const void *b)

@@ -39,7 +39,7 @@ static bool is_shown(const struct cb_collective_row *row)
     return row->status != CB_STATUS_SKIPPED;
 }
 
-static int compare_group(const struct cb_collective_row *a, const struct cb_collective_row *b)
+int cb_page_compare_kinds(const struct cb_collective_row *a, const struct cb_collective_row *b)
 {
     if (a->op != b->op)
         return a->op < b->op ? -1 : 1;
@@ -54,7 +54,7 @@ static int by_group_and_size(const void *a, const void *b)
 {
     const struct cb_collective_row *left = *(const struct cb_collective_row *const *)a;
     const struct cb_collective_row *right = *(const struct cb_collective_row *const *)b;
-    int order_of_groups = compare_group(left, right);
+    int order_of_groups = cb_page_compare_kinds(left, right);
     if (order_of_groups != 0)
         return order_of_groups;
     if (left->size_bytes != right->size_bytes)
@@ -210,7 +210,7 @@ void cb_page_add_collectives(struct cb_page *page)
     for (size_t first = 0; first < count;) {
         struct group group = {.rows = rows + first};
         while (first + group.count < count &&
-               compare_group(rows[first], rows[first + group.count]) == 0)
+               cb_page_compare_kinds(rows[first], rows[first + group.count]) == 0)
             group.count++;
         add_group(page, &group);
         first += group.count;
